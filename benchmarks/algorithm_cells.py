@@ -152,7 +152,8 @@ class Cell:
         comparison, stage = self.comparison, self.stage
         method = comparison.methods[self.method]
         # The first is the program, which is another file on another machine.
-        files = [word for word in shlex.split(method.command or "")[1:] if os.path.isfile(word)]
+        words = self._words[1:] if method.command else []
+        files = [word for word in words if os.path.isfile(word)]
         return {
             "game": self.game.name,
             "command": method.command,
@@ -164,6 +165,12 @@ class Cell:
             "deals": stage.deals,
             "deals_seed": stage.deals_seed,
         }
+
+    @property
+    def _words(self) -> list[str]:
+        """Those of the method's command with the configuration."""
+        method = self.comparison.methods[self.method]
+        return shlex.split(f"{method.command} {method.configs[self.config]}")
 
     def result(self) -> dict[str, Any] | None:
         """What was measured; None: it has not been made.
@@ -186,8 +193,8 @@ class Cell:
 
     def command(self, games_from: Sequence[str]) -> list[str]:
         """The words that learn the policy."""
-        comparison, method = self.comparison, self.comparison.methods[self.method]
-        first, *words = shlex.split(f"{method.command} {method.configs[self.config]}")
+        comparison = self.comparison
+        first, *words = self._words
         own = {
             "--game": self.game.id,
             "--players": comparison.games[self.game.id],

@@ -35,7 +35,7 @@ _TIMED_DEALS = 2
 
 def agents_and_searches(game: Game) -> list[str]:
     """The agents of ``benchmarks.strength``, and searches."""
-    kinds = ["heuristic"] * (game.heuristic is not None) + ["random"]
+    kinds = [*game.scripted, "random"]
     others = kinds if "ppo" in shipped_policies(game) else kinds[1:]
     return [
         *default_agents(game),

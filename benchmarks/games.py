@@ -174,11 +174,10 @@ def measure(game_id: str, games: int, deals: int, search: str) -> dict[str, Any]
     game = load_game(game_id)
     make_agent(search, game)
     shipped = [name for name in ("ppo",) if name in shipped_policies(game)]
-    scripted = [game.default_opponent] if game.heuristic is not None else []
     sizes = game.table_sizes
     seeds = deal_seeds(_DEALS_SEED, deals)
-    best, second = ([*shipped, *scripted, "random"] * 2)[:2]
-    table = ["random", *scripted, *shipped, search]
+    best, second = ([*shipped, *game.scripted, "random"] * 2)[:2]
+    table = ["random", *game.scripted, *shipped, search]
     size = min(max(len(table), game.min_players), game.max_players)
     table = [table[k % len(table)] for k in range(-1, size - 1)]
     return report.document(
@@ -190,7 +189,7 @@ def measure(game_id: str, games: int, deals: int, search: str) -> dict[str, Any]
         {
             "rows": [
                 lengths_and_choices(game, name, players, games)
-                for name in ([*scripted, *shipped] or ["random"])
+                for name in ([*game.scripted, *shipped] or ["random"])
                 for players in sizes
             ],
             "luck": [luck(game, best, second, players, seeds) for players in sizes],

@@ -22,7 +22,7 @@ from card_envs.commands import arguments, running
 from card_envs.contract.game import Game
 from card_envs.evaluation import estimate_mean
 from card_envs.games import load_game
-from training.runs.tasks import do_calls
+from training.runs.tasks import add_jobs_argument, do_calls
 
 PACKAGES = ("numba", "numpy", "torch")
 
@@ -111,13 +111,30 @@ def measure(
 def main(argv: Sequence[str] | None) -> None:
     """The command ``python -m benchmarks.memory``."""
     parser = arguments.module_parser("benchmarks.memory", __doc__)
-    report.add_run_arguments(parser)
+    parser.add_argument(
+        "--players", type=int, metavar="N", help="number of players; default: the game's"
+    )
+    parser.add_argument(
+        "--seeds",
+        nargs="+",
+        type=int,
+        default=[1, 2, 3],
+        metavar="S",
+        help="seeds of the runs (default: 1 2 3)",
+    )
+    add_jobs_argument(parser, "runs")
     parser.add_argument(
         "--decisions", type=int, default=1_000_000, metavar="N", help="default: 1,000,000"
     )
     parser.add_argument("--games", type=int, default=4000, metavar="N", help="default: 4,000")
     args = report.parse_arguments(parser, argv)
-    report.check_seeds(args.seeds)
+    if (
+        len(set(args.seeds)) != len(args.seeds)
+        or not 0 <= min(args.seeds) <= max(args.seeds) < 2**31
+    ):
+        raise ValueError(
+            f"--seeds must be different numbers from 0 to {2**31 - 1}, got {args.seeds}"
+        )
     if args.decisions < 1 or args.games < 2:
         raise ValueError("--decisions must be at least 1, and --games at least 2")
     report.finish(

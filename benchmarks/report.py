@@ -16,7 +16,6 @@ from card_envs.commands import arguments
 from card_envs.commands.arguments import output_file
 from card_envs.games import GAMES, load_game
 from training.runs.records import command_as_typed, commit_of, cpu_model, versions, write_or_print
-from training.runs.tasks import add_jobs_argument
 
 RESULTS = Path(__file__).with_name("results")
 
@@ -48,32 +47,6 @@ def parse_arguments(
     if of_one_game:
         args.game = load_game(args.game).id
     return args
-
-
-def add_run_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of benchmarks that train: table size, seeds and runs at a time."""
-    parser.add_argument(
-        "--players", type=int, metavar="N", help="number of players; default: the game's"
-    )
-    parser.add_argument(
-        "--seeds",
-        nargs="+",
-        type=int,
-        default=[1, 2, 3],
-        metavar="S",
-        help="seeds of the runs (default: 1 2 3)",
-    )
-    add_jobs_argument(parser, "runs")
-
-
-def check_seeds(seeds: Sequence[int]) -> None:
-    """Check the seeds of runs.
-
-    Raises:
-        ValueError: Some are equal, or one is below 0.
-    """
-    if len(set(seeds)) != len(seeds) or min(seeds) < 0:
-        raise ValueError(f"--seeds must be different numbers of at least 0, got {list(seeds)}")
 
 
 def document(

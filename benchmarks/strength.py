@@ -25,7 +25,7 @@ from safetensors.numpy import load_file, save
 
 import card_envs
 from benchmarks import report
-from card_envs.agents import NetworkAgent, policy_path, shipped_policies
+from card_envs.agents import NetworkAgent, agent_names, policy_path
 from card_envs.commands import arguments, running
 from card_envs.contract.game import Game
 from card_envs.evaluation import MatchResults, deal_seeds, play_deals, random_orders, summarize
@@ -251,8 +251,7 @@ def measure(game_id: str, names: Sequence[str], matches: Matches) -> dict[str, A
 
 def default_agents(game: Game) -> list[str]:
     """Random, the heuristic if the game has one, and all policies of the game."""
-    scripted_ones = ["heuristic"] if game.heuristic is not None else []
-    return ["random", *scripted_ones, *shipped_policies(game), *predecessors(game)]
+    return [*agent_names(game), *predecessors(game)]
 
 
 @running.command("benchmarks.strength")

@@ -225,6 +225,13 @@ def test_what_a_command_reads_belongs_to_the_cell(tmp_path, monkeypatch):
     own.write_text("b")
     with pytest.raises(ValueError, match="is of another files"):
         cell.result()
+    methods = {"own": {"about": "x", "command": "python -m learns", "configs": {"a": str(own)}}}
+    cell = Cell(comparison_of({**AGENTS, "methods": methods}), KUHN, "own", "a", 2, tmp_path)
+    made_up(cell, 0.1)
+    assert cell.result() is not None
+    own.write_text("c")
+    with pytest.raises(ValueError, match="is of another files"):
+        cell.result()
 
 
 def test_methods_take_turns(tmp_path):

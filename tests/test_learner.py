@@ -28,6 +28,7 @@ from training.games.tables import LEARNER, Tables
 from training.networks.legal_actions import evaluate_actions
 from training.networks.sparse import SparseRows, as_dense
 from training.ppo import PPO
+from training.runs.config import PoolSection
 from training.runs.run import Run
 from training.train import make_learner
 
@@ -78,6 +79,14 @@ def test_own_games_come_first_and_the_others_lie_in_blocks():
         (players,) = num_players
         assert row[:players].count(LEARNER) == 1
         assert set(row[players:]) <= {LEARNER}  # nobody sits in absent seats
+
+
+def test_pure_self_play_can_be_said_in_full():
+    said = {"self": 1, "pool": 0, "agents": {}}
+    assert PoolSection.model_validate(said).own == 1
+    for own in (0, 0.5):
+        with pytest.raises(ValueError, match="pool or one of agents must be above 0"):
+            PoolSection.model_validate({**said, "self": own})
 
 
 def test_a_block_is_redrawn_when_no_game_plays_its_old_table():

@@ -169,6 +169,28 @@ def test_a_run_can_be_shortened(tmp_path, monkeypatch):
     assert shorter.progress[-1]["decisions"] == 128
 
 
+def test_a_run_that_dies_before_its_last_checkpoint_makes_it_again(tmp_path, monkeypatch):
+    """Its last evaluation was noted, of a policy that is lost."""
+    run = tiny_run(SMALL, tmp_path / "run", "evaluation.every=1000")
+    write = Session._checkpoint
+
+    def dies_in_the_end(self):
+        if self._learner.decisions >= run.config.decisions:
+            raise OSError("no space left on device")
+        write(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Session, "_checkpoint", dies_in_the_end)
+        with pytest.raises(OSError, match="no space left"):
+            train.train(run, quiet=True)
+    noted = [entry["decisions"] for entry in run.progress]
+    assert noted[-1] >= run.config.decisions
+    train.train(run, resume=True, quiet=True)
+    assert [entry["decisions"] for entry in run.progress] == noted
+    with pytest.raises(ValueError, match="is finished"):
+        train.train(run, resume=True, quiet=True)
+
+
 def test_shipping_says_what_it_does_and_refuses_before_it_measures(tmp_path, monkeypatch, capsys):
     run = tiny_run(SMALL, tmp_path / "run")
     folder = tmp_path / "package" / "policies"
@@ -184,6 +206,10 @@ def test_shipping_says_what_it_does_and_refuses_before_it_measures(tmp_path, mon
     assert "is not finished: --resume finishes it" in capsys.readouterr().err
     train.train(run, resume=True, quiet=True)
     assert ship.main([str(run.folder), "--deals", "0"]) == 2
+    with monkeypatch.context() as patch:
+        patch.setattr(ship, "policy_versions", lambda game: ["ppo"])
+        assert ship.main([str(run.folder)]) == 2
+        assert "ppo is an opponent of the benchmark, which never changes" in capsys.readouterr().err
     folder.mkdir(parents=True)
     policy_file(SMALL, folder / "ppo.safetensors")
     assert ship.main([str(run.folder)]) == 2

@@ -253,7 +253,7 @@ class PPO:
         self.average = copy.deepcopy(self.networks).requires_grad_(False)
         self.anchor = copy.deepcopy(self.networks).requires_grad_(False)
         self.decisions = self.iteration = 0
-        self.done: Callable[[], float] = lambda: self.decisions / max(config.decisions, 1)
+        self.share_done: Callable[[], float] = lambda: self.decisions / max(config.decisions, 1)
         self.rollout: Rollout | DeviceRollout
         if isinstance(games, DeviceGames):
             dtype = self._dtype or torch.float32
@@ -309,7 +309,7 @@ class PPO:
             Means over minibatches, and what else there is to log, by their names in TensorBoard.
         """
         config, ppo, rollout = self.config, self.config.ppo, self.rollout
-        done = self.done()
+        done = self.share_done()
         learning_rate, ent_coef = ppo.learning_rate_at(done), ppo.ent_coef_at(done, self.iteration)
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate

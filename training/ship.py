@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from card_envs.agents import shipped_policies
-from card_envs.agents.shipped import policies_folder
+from card_envs.agents.shipped import policies_folder, policy_versions
 from card_envs.commands import arguments, running
 from card_envs.contract.game import Game
 from card_envs.evaluation import deal_seeds
@@ -59,11 +59,10 @@ def strength(
 
 def _pairs(game: Game, policy: str) -> list[tuple[str, str]]:
     """Who plays against copies of whom."""
-    scripted = ["heuristic"] if game.heuristic is not None else []
     policies = [*shipped_policies(game), *predecessors(game)]
     others = [name for name in policies if Path(name).stem != Path(policy).stem]
-    pairs = [(policy, other) for other in (*scripted, *others, "random")]
-    return pairs + [(name, "random") for name in scripted]
+    pairs = [(policy, other) for other in (*game.scripted, *others, "random")]
+    return pairs + [(name, "random") for name in game.scripted]
 
 
 def open_run(folder: Path) -> Run[Any]:
@@ -80,6 +79,11 @@ def _shippable(folder: Path, replace: bool) -> tuple[Run[Any], Path]:
         raise ValueError(
             f"the run in {folder} is not finished: --resume finishes it, and with --set "
             f"{run.config.LENGTH}=N as short as you like"
+        )
+    if run.config.name in policy_versions(run.game):
+        raise ValueError(
+            f"{run.config.name} is an opponent of the benchmark, which never changes: `name` in a "
+            "configuration names another policy"
         )
     shipped = policies_folder(run.game) / run.policy_path.name
     if shipped.exists() and not replace:

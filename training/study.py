@@ -183,7 +183,10 @@ def run_study(
     runs = {}
     for name, changes in settings.items():
         for seed in study.seeds:
-            data = keys.with_overrides(study.base, [*changes, f"seed={seed}"])
+            try:
+                data = keys.with_overrides(study.base, [*changes, f"seed={seed}"])
+            except ValueError as error:
+                raise ValueError(f"{path}, {name}: {error}") from None
             keys.refuse_code(data, path)  # which was a part of a text until now
             config = keys.check(Config, data, f"{path}, {name}")
             runs[name, seed] = Run(config, out / name / str(seed))

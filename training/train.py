@@ -93,8 +93,9 @@ def _train(run: Run[Config], resume: bool, command_line: str, quiet: bool) -> Pa
                 "--set decisions=N and a greater N it trains for longer"
             )
     if resume:
-        # An evaluation that is still due is made again.
-        run.forget_after(progress.next_evaluation - 1 if is_resumed else -1)
+        # Made again: an evaluation that is still due, and those of later policies.
+        kept = min(learner.decisions, progress.next_evaluation - 1)
+        run.forget_after(kept if is_resumed else -1)
         run.note_if_changed(command_line)
     Session(run, learner, progress, quiet).run_to_the_end(is_resumed)
     return run.policy_path
@@ -220,7 +221,7 @@ class Session:
             if self._is_whole and learner.iteration:
                 self._save()
                 kept = f"{run.policy_path} is the policy after {learner.decisions} decisions; "
-                logger.warning("%s--resume %s goes on from there", kept, run.folder)
+                logger.warning("%s--resume %s resumes from there", kept, run.folder)
             elif not learner.iteration:
                 logger.warning("there is nothing to keep: no update has been made yet")
             raise

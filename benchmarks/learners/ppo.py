@@ -29,7 +29,7 @@ def main(argv: Sequence[str] | None) -> None:
     warm.iterate()
 
     learner, budget = make_learner(run), CpuBudget(args.cpu_minutes)
-    learner.done = lambda: 1 - budget.left
+    learner.share_done = lambda: 1 - budget.left
     learner.begin()
     while budget.left:
         learner.iterate()

@@ -123,6 +123,8 @@ def study(measured: dict[str, Any]) -> str:
         rows.append([name, changes, *where, *learned, *cells])
     runs = measured["settings"]["base"]["runs"]
     seeds = f"{len(runs)} seeds (lowest … highest seed)" if len(runs) > 1 else "one seed"
+    if any(len(entry["runs"]) < len(runs) for entry in measured["settings"].values()):
+        seeds = f"up to {seeds}; a single number is one seed"
     took = (
         f"{per_time:g} minutes of one core" if per_time else f"{runs[0]['decisions']:,} decisions"
     )

@@ -79,7 +79,7 @@ def agent_names(game: Game | str) -> list[str]:
     """The agents that come with this game, by name. ``make_agent`` also takes the versions
     of policies (``ppo_v1``), paths, searches, programs and code."""
     game = as_game(game)
-    return ["random", *["heuristic"] * (game.heuristic is not None), *shipped_policies(game)]
+    return ["random", *game.scripted, *shipped_policies(game)]
 
 
 def names_with_versions(game: Game) -> list[str]:

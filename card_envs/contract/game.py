@@ -255,9 +255,14 @@ class Game:
         return gymnasium_text_id(self.name)
 
     @property
+    def scripted(self) -> tuple[str, ...]:
+        """The name of the scripted player, if there is one."""
+        return () if self.heuristic is None else ("heuristic",)
+
+    @property
     def default_opponent(self) -> str:
         """The default opponent."""
-        return "random" if self.heuristic is None else "heuristic"
+        return (*self.scripted, "random")[0]
 
     @property
     def package(self) -> str:

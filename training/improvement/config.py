@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from card_envs.agents import Agent, NetworkAgent
 from card_envs.agents.search.agents import MAX_DECISIONS
 from card_envs.contract.game import View
-from training.runs.config import Coefficient, Count, GameConfig, Rate, Share, Temperature
+from training.runs.config import Coefficient, Count, GameConfig, Positive, PositiveShare, Share
 from training.runs.keys import Section
 
 
@@ -54,13 +54,13 @@ class FitSection(Section):
     """passes over the labels at most"""
     batch_size: Annotated[int, Field(ge=2)] = 1024
     """labels of a minibatch"""
-    learning_rate: Rate = 3e-4
+    learning_rate: PositiveShare = 3e-4
     """initial learning rate; it decays to 0"""
     kl_coef: Coefficient = 0.005
     """weight of the KL divergence from the previous policy"""
     held_out: Annotated[float, Field(gt=0, le=0.5)] = 0.1
-    """share of the shards that the fit is judged by: the epoch with the greatest gain there is
-    kept, if that is above two standard errors"""
+    """share of the iteration's shards that the fit is judged by: the epoch with the greatest gain
+    there is kept, if that is above two standard errors"""
 
 
 class ImprovementConfig(GameConfig):
@@ -71,7 +71,7 @@ class ImprovementConfig(GameConfig):
 
     agent: str
     """the initial policy: a name, or the path of a policy file"""
-    temperature: Temperature = 1.0
+    temperature: Positive = 1.0
     """divides the initial policy's logits: above 1 its best actions stay the best, and more of the
     others are tried"""
     iterations: Count = 4

@@ -23,13 +23,13 @@ _WHO_PLAYS = {"pool", "agents"}  # the keys of `opponents` that say it
 _TAKEN_NAMES = ("random", "heuristic", "agents", "checkpoint", "measured")
 
 Share = Annotated[float, Field(ge=0, le=1)]
-Rate = Annotated[float, Field(gt=0, le=1)]
+PositiveShare = Annotated[float, Field(gt=0, le=1)]
 Weight = Annotated[float, Field(ge=0, le=1e6)]
 Coefficient = Annotated[float, Field(ge=0, le=1e3)]
-Temperature = Annotated[float, Field(gt=0, le=1e3)]
+Positive = Annotated[float, Field(gt=0, le=1e3)]
 Count = Annotated[int, Field(ge=1)]
 Deals = Annotated[int, Field(ge=2, le=MOST_DEALS)]
-Width = Annotated[int, Field(ge=1, le=2**16)]
+Size = Annotated[int, Field(ge=1, le=2**16)]
 
 
 def _by_game(default: str) -> Any:
@@ -62,9 +62,14 @@ class OpponentsSection(Section):
     same_agent: Share = 0.0
     """share of tables at which one agent holds all other seats, as in evaluations"""
 
+    @property
+    def _are_needed(self) -> bool:
+        """Whether anybody else plays."""
+        return True
+
     @model_validator(mode="after")
     def _has_weight(self) -> Self:
-        if self.pool + sum(self.agents.values()) <= 0:
+        if self._are_needed and self.pool + sum(self.agents.values()) <= 0:
             raise ValueError("pool or one of agents must be above 0")
         return self
 
@@ -85,11 +90,15 @@ class PoolSection(OpponentsSection):
     snapshot_every: Count = 10
     """iterations between two snapshots"""
 
+    @property
+    def _are_needed(self) -> bool:
+        return self.own < 1
+
 
 class NetworkSection(Section):
     """The multilayer perceptrons of policy and value."""
 
-    hidden: Annotated[tuple[Width, ...], Field(max_length=16)] = (256, 256)
+    hidden: Annotated[tuple[Size, ...], Field(max_length=16)] = (256, 256)
     """sizes of the hidden layers of the policy network and of the value network"""
     activation: Literal["relu", "tanh"] = "relu"
     """activation of the hidden layers"""
@@ -114,11 +123,11 @@ class ImitationSection(Section):
     copy_weights: bool = False
     """whether the policy starts with the agent's weights, which must fit into its layers, and only
     the value network is trained"""
-    temperature: Temperature = 1.0
+    temperature: Positive = 1.0
     """divides a policy's logits: above 1 its best actions stay the best, and it explores more"""
     decisions: Annotated[int, Field(ge=0)] = 0
     """imitated decisions; 0: no imitation"""
-    learning_rate: Rate = 1e-3
+    learning_rate: PositiveShare = 1e-3
     """initial learning rate; it decays to 0"""
 
     @model_validator(mode="after")
@@ -131,21 +140,21 @@ class ImitationSection(Section):
 class PPOSection(Section):
     """The hyperparameters of PPO."""
 
-    n_steps: Width = 32
+    n_steps: Size = 32
     """learner decisions of each game between two updates"""
-    batch_size: Annotated[int, Field(ge=2)] = 4096
+    batch_size: Annotated[int, Field(ge=2)] = 1024
     """learner decisions of a minibatch"""
-    n_epochs: Count = 3
+    n_epochs: Count = 2
     """passes over a rollout"""
-    learning_rate: Rate = 5e-4
+    learning_rate: PositiveShare = 5e-4
     """initial learning rate"""
     final_learning_rate: Share | None = None
     """learning rate of the last update, reached linearly; null: constant"""
-    gamma: Rate = 1.0
+    gamma: PositiveShare = 1.0
     """discount factor"""
     gae_lambda: Share = 0.95
     """lambda of generalized advantage estimation"""
-    clip_range: Temperature = 0.2
+    clip_range: Positive = 0.2
     """clip range of the probability ratio"""
     ent_coef: Coefficient = 0.01
     """initial weight of the entropy in the loss"""
@@ -411,14 +420,13 @@ class Config(GameConfig):
 
 def _defaults_of(game: Game) -> dict[str, dict[str, Any]]:
     """The sections' defaults that depend on the game."""
-    scripted = ["heuristic"] if game.heuristic is not None else []
-    agents = {"heuristic": 0.4, "random": 0.1} if scripted else {"random": 0.5}
+    agents = {"heuristic": 0.4, "random": 0.1} if game.scripted else {"random": 0.5}
     return {
         "environment": {"num_players": (game.min_players, game.max_players)},
         "opponents": {"pool": 0.5, "agents": agents},
         "imitation": {"agent": game.default_opponent},
         "evaluation": {
-            "against": (*scripted, "random"),
+            "against": (*game.scripted, "random"),
             "players": tuple(game.table_sizes),
         },
     }

@@ -134,16 +134,16 @@ def with_overrides(data: dict[str, Any], overrides: Sequence[str]) -> dict[str, 
         else:
             *parents, last = key.split(".")
         if not separator or not all([*parents, last]):
-            raise ValueError(f"--set takes KEY=VALUE, got {text!r}")
+            raise ValueError(f"changes are KEY=VALUE, got {text!r}")
         section = data
         for parent in parents:
             section = section.setdefault(parent, {})
             if not isinstance(section, dict):
-                raise ValueError(f"--set {text}: {parent!r} has no keys of its own")
+                raise ValueError(f"{text}: {parent!r} has no keys of its own")
         try:
             section[last] = _parse_yaml(value)
         except ValueError:
-            raise ValueError(f"--set {text}: {value!r} is not YAML") from None
+            raise ValueError(f"{text}: {value!r} is not YAML") from None
     return data
 
 
