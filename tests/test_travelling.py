@@ -12,11 +12,11 @@ from typing import is_typeddict
 import joblib
 import numpy as np
 import pytest
-from helpers import ALL_GAMES, begin
+from helpers import ALL_GAMES, begin, network_of
 from travellers import TRAVELLERS, arrive, depart, names_of
 
 import card_envs
-from card_envs.agents import FunctionAgent, SearchAgent
+from card_envs.agents import FunctionAgent, NetworkAgent, SearchAgent
 from card_envs.engine.arena import Arena
 from card_envs.kernels.jit import COMPILED
 from card_envs.utils.extras import MissingExtraError
@@ -136,7 +136,8 @@ def test_the_table_holds_every_public_class():
     for game in ALL_GAMES:
         witness.dump(depart(game, "data of a game", False))
         if game.look_back is not None:  # whose searches remember decisions
-            follower = SearchAgent(game).follow({})
+            policy = NetworkAgent(network_of(game), "mine")
+            follower = SearchAgent(game, policy=policy).follow({})
             follower.watch(begin(game, game.min_players, 1), 0, 0)
             witness.dump(follower)
     names = {kind.__name__ for each in witness.classes for kind in each.__mro__}
