@@ -71,7 +71,8 @@ def train(
     rounded up to whole rollouts."""
     model = make_model(game, num_players, opponents, seed)
     begun = time.perf_counter()
-    model.learn(decisions)
+    rollouts = -(-decisions // (NUM_ENVS * N_STEPS))
+    model.learn(rollouts * NUM_ENVS * N_STEPS)  # beyond the end the learning rate would be negative
     speed = model.num_timesteps / (time.perf_counter() - begun)
     return model, speed
 

@@ -86,6 +86,7 @@ def test_the_script_leaves_the_models_policy(game, tmp_path, capsys):
     assert "against random: rank " in printed
     agent = NetworkAgent.from_file(tmp_path / "policy.safetensors", game)
     model, _ = sb3_ppo.train(game.id, game.default_players, "random", 1, 0)
+    assert model.policy.optimizer.param_groups[0]["lr"] >= 0
     export_policy(model, game, tmp_path / "again.safetensors")
     written = [path.read_bytes() for path in sorted(tmp_path.glob("*.safetensors"))]
     assert written[0] == written[1]
