@@ -498,7 +498,7 @@ SHOWN = {
     r"^Your turn: help .*\n\n.*\nAction: 271 \(pass\)": 8,
     r"^Your turn: help .*\n\n.*\nAction: \d+ \(play: ": 4,
     r"^Your turn: give away the second .*, to player \d; the first is 1 ": 10,
-    r"^Your turn: give away the second .*, to nobody .*; the first is 1 ": 2,
+    r"^Your turn: give away the second .*, to nobody .*; the first is 1\s": 2,
     r"^Request: .* \(player \d asks you for help\)\.": 8,
     r"^Your cards laid down: \d ": 1,
     r"^Player \d's cards laid down: 2 face-down cards": 4,
