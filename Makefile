@@ -115,7 +115,7 @@ test-cuda-install:
 	rm -rf .venv-extra
 	$(PYTHON) -m venv .venv-extra
 	.venv-extra/bin/python -m pip install --quiet ".[cuda]"
-	.venv-extra/bin/python -c "import card_envs.engine.cuda_jit"
+	.venv-extra/bin/python -P -c "import card_envs.engine.cuda_jit"
 
 # On a machine with a GPU: everything that needs one, within MINUTES, with results in OUT. It runs
 # with that machine's GPU_PYTHON and PyTorch; what these lack comes from WHEELS, without a network.

@@ -382,3 +382,28 @@ def test_the_shell_completes_commands_and_games():
     assert completed("card-envs eva") == ["evaluate"]
     first = next(iter(GAMES))
     assert completed(f"card-envs info {first[:-2]}") == [first]
+
+
+def test_two_results_do_not_go_into_one_file(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    results = ["--json", "x.png", "--plot", "./x.png"]
+    for command in (
+        ["evaluate", GAME.id, "--agents", *["random"] * N],
+        ["tournament", GAME.id, "--agents", "random", "random", "--players", str(N)],
+    ):
+        assert main([*command, *results]) == 2
+        assert "--json and --plot are the same file, x.png" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_pictures_that_need_latex_are_no_format(capsys):
+    with pytest.raises(SystemExit):
+        main(["evaluate", GAME.id, "--agents", *["random"] * N, "--plot", "x.pgf"])
+    assert "x.pgf: the extension must be one of" in capsys.readouterr().err
+
+
+def test_so_many_games_are_refused(tmp_path, capsys):
+    games = str(10**23)
+    argv = ["record", GAME.id, "--agents", *["random"] * N, "--games", games]
+    assert main([*argv, "--out", str(tmp_path / "a.jsonl")]) == 2
+    assert "games must be a whole number from 1 to" in capsys.readouterr().err

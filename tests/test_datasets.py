@@ -143,7 +143,7 @@ def test_other_seeds_give_other_games_and_none_is_a_deal_of_an_evaluation():
 
 @pytest.mark.parametrize("games", [0, -1, 2.0, True, "3", None])
 def test_a_wrong_number_of_games(games):
-    with pytest.raises(ValueError, match=f"at least 1, got {games!r}"):
+    with pytest.raises(ValueError, match=f"from 1 to 10000000, got {games!r}"):
         Recording(GAME, ["random"] * GAME.min_players, games)
 
 
@@ -722,7 +722,7 @@ def error_of(arguments, capsys):
     [
         (["nobody"] * GAME.min_players, [], "there is no agent 'nobody'"),
         (["random"] * (GAME.max_players + 1), [], "players, with an agent for each, got"),
-        (None, ["--games", 0], "at least 1, got 0"),
+        (None, ["--games", 0], "from 1 to 10000000, got 0"),
         (None, ["--seed", -1], "seed must be from 0"),
         (None, ["--option", "colour=red"], "no option 'colour'"),
         (None, ["--option", "memory=none"], "it is for --minari"),

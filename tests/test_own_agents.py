@@ -322,10 +322,15 @@ def test_models_are_told_how_to_become_agents(tmp_path, monkeypatch):
 def test_names_that_import_are_told_apart():
     for name in ("a:b", "a.b:c.d", "x/y.py:Z", "C:\\x\\y.py:Z", "search:64,policy=a:b"):
         assert imports(name), name
+    for name in ("search:8,policy=x,.py:Z", "search:8,proposer=x,y,.py:Z,worlds=3", "x,.py:Z"):
+        assert imports(name), name
     for name in (
         "random",
         "search:64",
         "search:64,policy=ppo",
+        "search:8,policy=runs/seed=1,threads=2/ppo.safetensors,worlds=4",
+        r"search:8,policy=C:\x\p.safetensors",
+        "runs/a,b",
         "cmd:a:b",
         "cmd,seconds=2:a b",
         "x/y.safetensors",
@@ -334,6 +339,18 @@ def test_names_that_import_are_told_apart():
         "a b: c",
     ):
         assert not imports(name), name
+
+
+def test_a_name_with_commas_does_not_hide_what_it_imports(tmp_path, monkeypatch):
+    """A file that is called as the name of a thing makes one word of its pieces."""
+    monkeypatch.chdir(tmp_path)
+    Path("trap,.py").write_text("open('sprung', 'w').close()\n")
+    Path("trap,.py:Thing").touch()
+    name = "search:8,policy=trap,.py:Thing"
+    with pytest.raises(ValueError, match="has no Thing"):
+        make_agent(name, GAME)
+    assert Path("sprung").exists()
+    assert imports(name)
 
 
 @pytest.fixture

@@ -24,13 +24,16 @@ from typing import Any
 
 from card_envs.agents.function import FunctionAgent
 from card_envs.agents.programs import is_program
-from card_envs.agents.search.names import is_search, policy_in
+from card_envs.agents.search.names import is_search
 from card_envs.contract.agent import Agent, note_of, notes_of_agents
 from card_envs.contract.game import Game
 from card_envs.utils.words import did_you_mean
 
 _WORD = r"[^\W\d]\w*"
 _NAME = re.compile(rf"(?P<where>.+\.py|{_WORD}(\.{_WORD})*):(?P<thing>{_WORD}(\.{_WORD})*)")
+# How a word of a search's name ends that may be such a name. Where a word begins depends on the
+# files that there are, whose names may hold commas.
+_THING_IN_SEARCH = re.compile(rf":{_WORD}(\.{_WORD})*(,|$)")
 
 
 def is_imported(name: str) -> bool:
@@ -43,8 +46,9 @@ def imports(name: str) -> bool:
 
     What reads names from elsewhere, such as a configuration, asks this first.
     """
-    words = [] if is_program(name) else [name, *name.split(",")]
-    return any(is_imported(policy_in(word) or word) for word in words)
+    if is_search(name):
+        return _THING_IN_SEARCH.search(name) is not None
+    return is_imported(name)
 
 
 def import_named(where: str) -> ModuleType:

@@ -185,6 +185,12 @@ def add_result_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def check_result_arguments(args: argparse.Namespace) -> None:
+    """Raise a ValueError if two results are to go into one file."""
+    if args.json and args.plot and args.json.resolve() == args.plot.resolve():
+        raise ValueError(f"--json and --plot are the same file, {args.json}")
+
+
 def give_result(
     args: argparse.Namespace,
     data: Any,

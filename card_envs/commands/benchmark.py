@@ -55,6 +55,7 @@ def _run(args: argparse.Namespace) -> int:
     if args.game is None or args.agent is None:
         raise ValueError("give a GAME, or all, and --agent X; or --check FILE")
     check_display()
+    arguments.check_result_arguments(args)
     protocol = Protocol.load()
     names = [*protocol.pools] if args.game == _ALL else [args.game]
     games = [load_game(name) for name in names]

@@ -74,6 +74,7 @@ def _run_evaluate(args: argparse.Namespace) -> None:
     game = load_game(args.game)
     options = game.parse_options(args.option)
     check_display()
+    arguments.check_result_arguments(args)
     result = evaluate(game, args.agents, args.deals, args.seed, options, progress=True)
     data = result.to_json()
     plot = partial(plot_evaluation, title=f"{game.title}, {result.num_players} players")
@@ -85,6 +86,7 @@ def _run_tournament(args: argparse.Namespace) -> None:
     game = load_game(args.game)
     options = game.parse_options(args.option)
     check_display()
+    arguments.check_result_arguments(args)
     result = run_tournament(
         game, args.agents, args.players, args.deals, args.seed, options, progress=True
     )

@@ -19,6 +19,7 @@ from card_envs.engine.history import Replay
 from card_envs.engine.seat_decisions import count_decisions, write_decisions
 from card_envs.engine.seeds import check_given_seed, draw_tables
 from card_envs.engine.templates import NOBODY, compile_for, reset_games
+from card_envs.evaluation.deals import MOST_DEALS
 from card_envs.games import as_game
 from card_envs.kernels.rng import mix
 from card_envs.utils.checks import check_whole_number
@@ -194,7 +195,7 @@ class Recording:
         self.game = as_game(game)
         self.num_players = check_table(agents, self.game)
         self.options = self.game.check_options(options or {})
-        self.games = check_whole_number("games", games, 1)
+        self.games = check_whole_number("games", games, 1, MOST_DEALS)
         self.seed = check_given_seed(seed)
         # Seeded as opponents of environments are, which then play the same games.
         made = distinct_agents(self.game, agents, OPPONENT_SEED)

@@ -289,7 +289,7 @@ def write_picture(figure: Any, picture: str | Path) -> None:
 def check_picture_name(path: Path) -> None:
     """Raise a ValueError if pictures cannot be written in the format that the extension names."""
     figures = import_extra("matplotlib.figure", "evaluation")
-    formats = figures.Figure().canvas.get_supported_filetypes()
+    formats = set(figures.Figure().canvas.get_supported_filetypes()) - {"pgf"}  # it runs LaTeX
     if path.suffix.removeprefix(".") not in formats:
         raise ValueError(f"{path}: the extension must be one of {', '.join(sorted(formats))}")
 

@@ -181,6 +181,7 @@ class DealsEvalCallback(EventCallback):
     ) -> None:
         super().__init__(callback_after_eval)
         # A mistake must not come up after the first steps of training.
+        import_extra("scipy.stats", "evaluation")
         card_game = load_game(game)
         check_are_listed(opponents, "opponents must be a list, with an agent for each other seat")
         card_game.check_num_players(1 + len(opponents))

@@ -177,7 +177,7 @@ class AgentMenu:
         if self._runs is None or not label.startswith(RUN):
             return None
         parts = label.removeprefix(RUN).split("/")
-        if not all(part and part.strip(".") and not re.search(r"[\\\0]", part) for part in parts):
+        if not all(part and part.strip(".") and not re.search(r"[\\:\0]", part) for part in parts):
             return None
         return policy_left_by(self._runs.joinpath(*parts))
 

@@ -13,10 +13,10 @@ import os
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import yaml
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from card_envs.utils.files import modified_at, read_regular
 from card_envs.utils.run_folder import PROGRESS, RunFolder
@@ -29,6 +29,7 @@ _MOST_RUNS = 100
 _MOST_BYTES = 4_000_000
 _MOST_YAML_BYTES = 1 << 16  # a run's config has a few thousand; YAML is slow to read
 # libyaml's, where there is one, takes a tenth of the time.
+_MOST_NESTED = 50
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _CI = "_ci95"
 _Found = TypeVar("_Found", bound=BaseModel)
@@ -45,6 +46,10 @@ _READING_ERRORS = (
 )
 
 
+# Beyond this the page's chart would have no end.
+_Rank = Annotated[float, Field(ge=-2, le=2)]
+
+
 class Curve(BaseModel):
     """A run's evaluations against one agent.
 
@@ -55,8 +60,8 @@ class Curve(BaseModel):
     """
 
     against: str
-    mean: list[float]
-    interval: list[tuple[float, float] | None]
+    mean: list[_Rank]
+    interval: list[tuple[_Rank, _Rank] | None]
 
 
 class TrainingRun(BaseModel):
@@ -168,9 +173,14 @@ def _text(path: Path, most: int = _MOST_BYTES) -> str:
 
 def _read_config(path: Path) -> Any:
     text = _text(path, _MOST_YAML_BYTES)
-    # A few lines of aliases can stand for any amount of data; no run writes them.
-    if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, _Loader)):
-        raise ValueError(f"{path} has aliases")
+    # A few lines of aliases can stand for any amount of data, and the loader written in C goes into
+    # nested data until it crashes; no run writes either.
+    depth = 0
+    for event in yaml.parse(text, _Loader):
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if isinstance(event, yaml.AliasEvent) or depth > _MOST_NESTED:
+            raise ValueError(f"{path} has aliases, or is nested too deeply")
     return yaml.load(text, _Loader)
 
 

@@ -260,8 +260,10 @@ def test_only_regular_files_are_opened(folder, make, name):
     [
         "a: [" + "{b: c}, " * (BIG // 8) + "]",
         "a: &a {x: 1}\n" + "".join(f"b{k}: &a {{<<: [*a, *a]}}\n" for k in range(40)),
+        "a: " + "[" * 20_000 + "]" * 20_000,
+        "- " * 30_000 + "x",
     ],
-    ids=["large", "aliases"],
+    ids=["large", "aliases", "nested", "nested_blocks"],
 )
 def test_a_config_that_is_no_runs_is_left_out_quickly(visit, folder, config):
     run_folder(folder, "other", config)
