@@ -213,23 +213,20 @@ def test_our_ppo_is_as_all_learners_are():
     assert config.environment.options["max_steps"] == MAX_STEPS
 
 
-def test_what_a_command_reads_belongs_to_the_cell(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("command", "words"), [("python {own}", "1"), ("python -m learns", "{own}")]
+)
+def test_what_a_command_reads_belongs_to_the_cell(command, words, tmp_path, monkeypatch):
     """A cell that was learned with another file is not taken for this."""
     monkeypatch.chdir(tmp_path)
     own = tmp_path / "mine.yaml"
     own.write_text("a")
-    methods = {"own": {"about": "x", "command": f"python {own}", "configs": {"a": "1"}}}
+    command, words = (text.format(own=own) for text in (command, words))
+    methods = {"own": {"about": "x", "command": command, "configs": {"a": words}}}
     cell = Cell(comparison_of({**AGENTS, "methods": methods}), KUHN, "own", "a", 1, tmp_path)
     made_up(cell, 0.1)
     assert cell.result() is not None
     own.write_text("b")
-    with pytest.raises(ValueError, match="is of another files"):
-        cell.result()
-    methods = {"own": {"about": "x", "command": "python -m learns", "configs": {"a": str(own)}}}
-    cell = Cell(comparison_of({**AGENTS, "methods": methods}), KUHN, "own", "a", 2, tmp_path)
-    made_up(cell, 0.1)
-    assert cell.result() is not None
-    own.write_text("c")
     with pytest.raises(ValueError, match="is of another files"):
         cell.result()
 

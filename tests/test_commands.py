@@ -402,7 +402,7 @@ def test_pictures_that_need_latex_are_no_format(capsys):
     assert "x.pgf: the extension must be one of" in capsys.readouterr().err
 
 
-def test_so_many_games_are_refused(tmp_path, capsys):
+def test_more_games_than_can_be_counted_are_refused(tmp_path, capsys):
     games = str(10**23)
     argv = ["record", GAME.id, "--agents", *["random"] * N, "--games", games]
     assert main([*argv, "--out", str(tmp_path / "a.jsonl")]) == 2

@@ -320,9 +320,16 @@ def test_models_are_told_how_to_become_agents(tmp_path, monkeypatch):
 
 
 def test_names_that_import_are_told_apart():
-    for name in ("a:b", "a.b:c.d", "x/y.py:Z", "C:\\x\\y.py:Z", "search:64,policy=a:b"):
-        assert imports(name), name
-    for name in ("search:8,policy=x,.py:Z", "search:8,proposer=x,y,.py:Z,worlds=3", "x,.py:Z"):
+    for name in (
+        "a:b",
+        "a.b:c.d",
+        "x/y.py:Z",
+        "x,.py:Z",
+        "C:\\x\\y.py:Z",
+        "search:64,policy=a:b",
+        "search:8,policy=x,.py:Z",
+        "search:8,proposer=x,y,.py:Z,worlds=3",
+    ):
         assert imports(name), name
     for name in (
         "random",

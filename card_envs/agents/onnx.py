@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from card_envs.agents.function import best_legal
 from card_envs.agents.network import METADATA_KEY, view_in
 from card_envs.contract.agent import Agent, Follower, FollowingAgent, Turn, turn_of
-from card_envs.contract.game import Game, View
+from card_envs.contract.game import Game, View, check_same_game
 from card_envs.utils.extras import import_extra
 
 logger = logging.getLogger("card_envs")
@@ -190,8 +190,7 @@ class _OnnxPolicy:
 
     def check_game(self, game: Game) -> None:
         """Raise a ValueError if it plays another game."""
-        if game.name != self.game.name:
-            raise ValueError(f"{self.name} plays {self.game.name}, not {game.name}")
+        check_same_game(f"{self.name} plays", self.game, game)
 
 
 class OnnxAgent(_OnnxPolicy, Agent):

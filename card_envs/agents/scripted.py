@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.contract.agent import Agent, Turn
-from card_envs.contract.game import Game, check_is_game
+from card_envs.contract.game import Game, check_is_game, check_same_game
 from card_envs.engine.seeds import random_action, stream_of
 from card_envs.engine.templates import HEURISTIC, RANDOM
 
@@ -58,8 +58,7 @@ class HeuristicAgent(Agent):
 
     def check_game(self, game: Game) -> None:
         """Raise a ValueError if it is another game's scripted player."""
-        if game.name != self._game.name:
-            raise ValueError(f"this heuristic plays {self._game.name}, not {game.name}")
+        check_same_game("this heuristic plays", self._game, game)
 
     @property
     def kernel(self) -> int | None:

@@ -12,7 +12,7 @@ from typing import Any
 from card_envs.agents import OTHER_NAMES
 from card_envs.agents.imported import import_named
 from card_envs.contract.game import Game
-from card_envs.evaluation.display import check_picture_name
+from card_envs.evaluation.display import check_display, check_picture_name
 from card_envs.games import GAMES, register
 from card_envs.utils.files import followed, write_json
 from card_envs.utils.words import did_you_mean
@@ -186,7 +186,13 @@ def add_result_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def check_result_arguments(args: argparse.Namespace) -> None:
-    """Raise a ValueError if two results are to go into one file."""
+    """Check, before any games are played, that a result can be shown and written.
+
+    Raises:
+        ValueError: Two results are to go into one file.
+        MissingExtraError: Tables cannot be printed.
+    """
+    check_display()
     if args.json and args.plot and args.json.resolve() == args.plot.resolve():
         raise ValueError(f"--json and --plot are the same file, {args.json}")
 

@@ -13,7 +13,6 @@ from card_envs.evaluation.benchmark import benchmark, claim
 from card_envs.evaluation.benchmark_display import plot_benchmark, show_benchmark
 from card_envs.evaluation.claims import difference_from_play, read_claim
 from card_envs.evaluation.deals import check_agent
-from card_envs.evaluation.display import check_display
 from card_envs.evaluation.protocol import Protocol
 from card_envs.games import GAMES, load_game
 
@@ -54,7 +53,6 @@ def _run(args: argparse.Namespace) -> int:
         return _check(args.check, args.agent)
     if args.game is None or args.agent is None:
         raise ValueError("give a GAME, or all, and --agent X; or --check FILE")
-    check_display()
     arguments.check_result_arguments(args)
     protocol = Protocol.load()
     names = [*protocol.pools] if args.game == _ALL else [args.game]

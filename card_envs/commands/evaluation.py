@@ -8,7 +8,6 @@ from typing import Any
 
 from card_envs.commands import arguments, running
 from card_envs.evaluation.display import (
-    check_display,
     plot_evaluation,
     plot_ratings,
     show_evaluation,
@@ -73,7 +72,6 @@ def _add_deals_arguments(parser: argparse.ArgumentParser, what: str, deals: int)
 def _run_evaluate(args: argparse.Namespace) -> None:
     game = load_game(args.game)
     options = game.parse_options(args.option)
-    check_display()
     arguments.check_result_arguments(args)
     result = evaluate(game, args.agents, args.deals, args.seed, options, progress=True)
     data = result.to_json()
@@ -85,7 +83,6 @@ def _run_evaluate(args: argparse.Namespace) -> None:
 def _run_tournament(args: argparse.Namespace) -> None:
     game = load_game(args.game)
     options = game.parse_options(args.option)
-    check_display()
     arguments.check_result_arguments(args)
     result = run_tournament(
         game, args.agents, args.players, args.deals, args.seed, options, progress=True

@@ -49,6 +49,13 @@ def check_is_game(game: Any) -> None:
         )
 
 
+def check_same_game(what: str, own: Game, game: Game) -> None:
+    """Raise a ValueError if an agent's own game is another one; ``what`` begins the message, such
+    as "the agent plays"."""
+    if game.name != own.name:
+        raise ValueError(f"{what} {own.name}, not {game.name}")
+
+
 def repr_of(owner: object, game: Game, options: Mapping[str, Any], **arguments: Any) -> str:
     """What ``repr`` gives of games under way: their class, the game, and what is not a default.
 

@@ -116,7 +116,6 @@ def _dispatcher(function: Callable[..., Any]) -> Any:
     # Optimized at link time, products and sums would be joined after all.
     dispatcher = cuda.jit(function, lto=False)
     compile_joined = dispatcher.compile
-
     module = importlib.import_module("numba.cuda.dispatcher")
 
     def compile_exactly(signature: Any) -> Any:
@@ -134,10 +133,9 @@ def _dispatcher(function: Callable[..., Any]) -> Any:
 def compiler_settings() -> Iterator[None]:
     """A context in which Numba compiles kernels with two settings for which it has no option.
 
-    They are the module's, for all threads: the compiler's lock must be held. There is no fused
-    multiply-add. And a game's tables are in global memory: they can be larger
+    There is no fused multiply-add. And a game's tables are in global memory: they can be larger
     than all constant memory, whose accesses also wait for each other where threads look up
-    different entries.
+    different entries. Both are set for all threads, so the compiler's lock must be held.
     """
     nvvm: Any = importlib.import_module("numba.cuda.cudadrv.nvvm")
     compile_ir, constant = nvvm.compile_ir, nvvm.ADDRSPACE_CONSTANT

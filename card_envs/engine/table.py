@@ -12,6 +12,7 @@ from card_envs.contract.agent import (
     FORFEIT,
     FORFEIT_REWARD,
     Agent,
+    Follower,
     Followers,
     GameForfeitedError,
     checked_choice,
@@ -86,8 +87,7 @@ class BaseTable(Portable):
             follower.begin(states, 0, players)
         for _, action in replay.steps(states):
             returns += states["rewards"][0, :num_players]
-            for follower, _ in following:
-                follower.watch(states, 0, action)
+            _tell(following, states, action)
         self._followers.forget_others(seated)
         self.num_players = num_players
         #: By seat.
@@ -180,8 +180,7 @@ class BaseTable(Portable):
             if number not in legal:
                 raise ValueError(f"action {action!r} is not legal here; legal actions: {legal}")
             action = number
-        for follower, _ in self._following:
-            follower.watch(self.states, 0, action)
+        _tell(self._following, self.states, action)
         self.game.rules.step(self.states, 0, action)
         self._entries.append(action)
         self._returns += self.states["rewards"][0, : self.num_players]
@@ -221,3 +220,11 @@ class BaseTable(Portable):
             raise ValueError(f"there is no decision {decision!r}: the game has had {len(places)}")
         entries = self._entries[: places[number]]
         self.begin(self._seed, actions=entries if redraw is None else [*entries, redraw])
+
+
+def _tell(
+    following: Sequence[tuple[Follower, list[int]]], states: NDArray[np.void], action: int
+) -> None:
+    """The player to move is about to take an action."""
+    for follower, _ in following:
+        follower.watch(states, 0, action)

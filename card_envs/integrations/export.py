@@ -310,27 +310,32 @@ class Sb3Input(NamedTuple):
 
     @classmethod
     def of(cls, model: Any) -> Sb3Input:
-        """How a model observes.
-
-        Raises:
-            ValueError: Not as an environment of this package shows, but through a wrapper.
-        """
-        normalize = model.get_vec_normalize_env()
-        seen = (model if normalize is None else normalize.venv).observation_space
-        has_mask = hasattr(seen, "spaces")
-        box = seen["observation"] if has_mask else seen
-        has_units = np.bool_(box.dtype == np.uint8)
-        # Without bounds nothing is known.
-        is_other = np.isfinite(box.low) & (box.low != 0)
-        is_other |= np.isfinite(box.high) & (box.high != 1) & ~has_units
-        if is_other.any():
-            raise ValueError(
-                "the model observes through a wrapper that changes values: they must be from 0 to "
-                f"1, or whole units, got {box}; of SB3's wrappers VecNormalize can be used"
-            )
+        """How a model observes."""
+        normalize, seen, box = _sb3_spaces(model)
         if normalize is not None and not normalize.norm_obs:
             normalize = None
-        return cls(box.high if has_units else None, has_mask, normalize)
+        return cls(box.high if box.dtype == np.uint8 else None, seen is not box, normalize)
+
+
+def _sb3_spaces(model: Any) -> tuple[Any, Any, Any]:
+    """A model's VecNormalize or None, what is observed, and the Box in it."""
+    normalize = model.get_vec_normalize_env()
+    seen = (model if normalize is None else normalize.venv).observation_space
+    return normalize, seen, seen["observation"] if hasattr(seen, "spaces") else seen
+
+
+def check_sb3_input(model: Any) -> None:
+    """Raise a ValueError if a model observes through a wrapper that changes values."""
+    _, _, box = _sb3_spaces(model)
+    # Without bounds nothing is known.
+    is_other = np.isfinite(box.low) & (box.low != 0)
+    if box.dtype != np.uint8:
+        is_other |= np.isfinite(box.high) & (box.high != 1)
+    if is_other.any():
+        raise ValueError(
+            "the model observes through a wrapper that changes values: they must be from 0 to "
+            f"1, or whole units, got {box}; of SB3's wrappers VecNormalize can be used"
+        )
 
 
 class _Sb3Policy(nn.Module):
@@ -351,6 +356,7 @@ class _Sb3Policy(nn.Module):
         self.lstm: Any = getattr(policy, "lstm_actor", None)
         size = None if self.lstm is None else (self.lstm.num_layers, self.lstm.hidden_size)
         self.states = {} if size is None else {"hidden": size, "cell": size}
+        check_sb3_input(model)
         units, self._has_mask, self._normalize = Sb3Input.of(model)
         self._units = None if units is None else torch.from_numpy(units)
         kind = type(self.extractor).__name__

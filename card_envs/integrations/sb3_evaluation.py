@@ -18,7 +18,7 @@ from card_envs.contract.game import Game, View
 from card_envs.evaluation import deal_seeds, evaluate
 from card_envs.evaluation.deals import check_agent, check_evaluation_options
 from card_envs.games import load_game
-from card_envs.integrations.export import Sb3Input, given_view, view_of
+from card_envs.integrations.export import Sb3Input, check_sb3_input, given_view, view_of
 from card_envs.utils.checks import check_whole_number
 from card_envs.utils.extras import import_extra
 
@@ -106,7 +106,7 @@ class _BestLegal:
 
     def __init__(self, model: BaseAlgorithm) -> None:
         self._model = model
-        Sb3Input.of(model)  # an error for what it could not be given
+        check_sb3_input(model)
 
     @property
     def sizes(self) -> tuple[tuple[int, ...], int]:

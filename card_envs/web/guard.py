@@ -20,7 +20,6 @@ _POLICY = (
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _HEADERS = {
-    "Cache-Control": "no-cache",  # after an upgrade the browser must not keep the old page
     "Content-Security-Policy": _POLICY,
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -62,6 +61,8 @@ class SameOriginMiddleware:
                 answered = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     answered[name] = value
+                # After an upgrade the browser must not keep the old page.
+                answered.setdefault("Cache-Control", "no-cache")
             await send(message)
 
         if problem:

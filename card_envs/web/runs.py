@@ -28,8 +28,8 @@ _MOST_FILES = 1000  # the newest, which a request looks at
 _MOST_RUNS = 100
 _MOST_BYTES = 4_000_000
 _MOST_YAML_BYTES = 1 << 16  # a run's config has a few thousand; YAML is slow to read
+_MOST_NESTED = 50  # values within values of a config
 # libyaml's, where there is one, takes a tenth of the time.
-_MOST_NESTED = 50
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _CI = "_ci95"
 _Found = TypeVar("_Found", bound=BaseModel)

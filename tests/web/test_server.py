@@ -85,6 +85,7 @@ def test_nothing_inline_and_nothing_from_elsewhere_is_allowed(client):
         assert "script-src 'self'" in policy
         assert "unsafe" not in policy
         assert client.get(path).headers["x-content-type-options"] == "nosniff"
+        assert client.get(path).headers["cache-control"] == "no-cache"
 
 
 @each_game
@@ -274,7 +275,9 @@ def test_a_game_that_is_over_and_unwatched_makes_room(visit):
             state = page.ask("act", "state", step=0, action=state["legal"][0]["action"])
         assert state["is_over"]
         refusal(client.post("/api/tables", json=wanted(GAME)), 503)  # somebody looks at it
-        replay = client.get(f"/api/tables/{over}/replay").text
+        answer = client.get(f"/api/tables/{over}/replay")
+        assert answer.headers["cache-control"] == "no-store"
+        replay = answer.text
     shown = client.post("/api/replays", json={"replay": replay}).json()["table"]
     refusal(client.get(f"/api/tables/{over}/replay"), 404)
     begin(client, wanted(GAME))

@@ -25,7 +25,7 @@ from card_envs.agents.programs.names import read_name
 from card_envs.agents.programs.process import Process
 from card_envs.agents.programs.reports import FaultCount, ProgramReport
 from card_envs.contract.agent import FORFEIT, Follower, FollowingAgent, Turn
-from card_envs.contract.game import Game, check_is_game
+from card_envs.contract.game import Game, check_is_game, check_same_game
 from card_envs.engine.seeds import random_action, stream_of
 
 logger = logging.getLogger("card_envs")
@@ -99,8 +99,7 @@ class ProgramAgent(FollowingAgent):
 
     def check_game(self, game: Game) -> None:
         """Raise a ValueError if it plays another game."""
-        if game.name != self.game.name:
-            raise ValueError(f"{self.name} plays {self.game.name}, not {game.name}")
+        check_same_game(f"{self.name} plays", self.game, game)
 
     def follow(self, options: Mapping[str, Any] | None) -> ProgramFollower:
         """One that follows games with these options."""

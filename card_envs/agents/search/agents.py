@@ -17,7 +17,7 @@ from card_envs.agents.search.halving import HalvingSettings, search_by_halving
 from card_envs.agents.search.rollouts import NUM_COUNTS, Findings, Found, RolloutPolicy, Room
 from card_envs.agents.search.tree import MAX_DEPTH, NODE_SIZE, TreeSettings, search_by_tree
 from card_envs.contract.agent import Agent, FollowingAgent, Turn
-from card_envs.contract.game import Game, View, check_is_game
+from card_envs.contract.game import Game, View, check_is_game, check_same_game
 from card_envs.engine.seeds import check_given_seed
 from card_envs.engine.templates import HEURISTIC, NETWORK, RANDOM
 from card_envs.kernels.jit import COMPILED, in_threads
@@ -123,8 +123,7 @@ class Searcher(Agent):
 
     def check_game(self, game: Game) -> None:
         """Raise a ValueError if it searches another game."""
-        if game.name != self._game.name:
-            raise ValueError(f"{self.name} searches {self._game.name}, not {game.name}")
+        check_same_game(f"{self.name} searches", self._game, game)
 
     def act(self, turn: Turn) -> NDArray[np.int64]:
         """Legal actions (M,)."""

@@ -30,8 +30,8 @@ GAME = Game(
         Option(
             "expert",
             False,
-            "whether the expert variant is played: no sudden death by cats, and its player gains a "
-            "life",
+            "whether the expert variant is played: cats cause no sudden death, and a player who "
+            "causes one gains a life",
         ),
     ),
     score_scale=rules.SCORE_SCALE,
