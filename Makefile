@@ -39,7 +39,7 @@ test-lowest:
 	test -x .venv-lowest/bin/python || $(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/python -m pip install --quiet --upgrade "pip >= 25.1"
 	.venv-lowest/bin/python -m pip install --quiet --constraint constraints-lowest.txt \
-		--editable ".[evaluation,render,onnx,completion]" --group dev
+		--editable ".[completion,evaluation,onnx,render,web]" --group test
 	.venv-lowest/bin/python tests/compile_rules.py
 	.venv-lowest/bin/python -m pytest -n 2
 
@@ -75,14 +75,15 @@ docs:
 		--editable ".[evaluation]" --group docs
 	NO_MKDOCS_2_WARNING=1 NUMBA_DISABLE_JIT=1 .venv-docs/bin/python -m mkdocs build --strict
 
-# Another Python, such as `make test-python PYTHON=python3.13`.
+# Another Python, such as `make test-python PYTHON=python3.13`, in an environment of its own.
+OTHER = .venvs/$(notdir $(PYTHON))
 test-python:
-	test -x .venv-python/bin/python || $(PYTHON) -m venv .venv-python
-	.venv-python/bin/python -m pip install --quiet --upgrade "pip >= 25.1"
-	.venv-python/bin/python -m pip install --quiet --constraint constraints.txt \
+	test -x $(OTHER)/bin/python || $(PYTHON) -m venv $(OTHER)
+	$(OTHER)/bin/python -m pip install --quiet --upgrade "pip >= 25.1"
+	$(OTHER)/bin/python -m pip install --quiet --constraint constraints.txt \
 		--editable ".[evaluation,render,web,datasets,onnx,completion]" --group train --group bench --group dev
-	.venv-python/bin/python tests/compile_rules.py
-	.venv-python/bin/python -m pytest -n 2
+	$(OTHER)/bin/python tests/compile_rules.py
+	$(OTHER)/bin/python -m pytest -n 2
 
 # Tools of others, each in an environment of its own (.venvs/<tool>).
 test-integrations:

@@ -2,7 +2,7 @@
 
 python docs/web_pictures.py
 
-It needs what `make test-web` installs, the extra `render`, and Debian's chromium.
+It needs what `make test-web` installs, and the extra `render`.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def open_page(browser: Browser, address: str, width: int, height: int) -> Page:
 
 def main() -> None:
     """Write ``images/web-*``."""
-    browser_path = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    browser_path = shutil.which(os.environ.get("CHROMIUM", "chromium"))
     words = [sys.executable, "-m", "card_envs.commands.cli", "serve", "--port", "0"]
     for open_table in (False, True):
         arguments = [*words, "--open"] if open_table else words

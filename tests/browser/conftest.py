@@ -18,17 +18,16 @@ from helpers import ALL_GAMES, kit_of
 collect_ignore_glob = [] if find_spec("playwright") else ["test_*.py"]
 
 _ROOT = Path(__file__).parent.parent.parent
-_PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 SIZES = {"desktop": (1280, 900), "phone": (360, 740)}
 
 
 def _browser() -> str:
     """The browser's path."""
-    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, _PROGRAMS)), None)
+    found = shutil.which(os.environ.get("CHROMIUM", "chromium"))
     if found is None:
         pytest.exit(
             "there is no browser: install Debian's package chromium (apt-get install chromium), "
-            "or name one with CHROMIUM=/path/of/chromium",
+            "or name one with CHROMIUM=/path/of/it",
             returncode=2,
         )
     return found
