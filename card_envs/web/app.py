@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import anyio
-from anyio.abc import TaskGroup
+from anyio.abc import ObjectSendStream, TaskGroup
 from pydantic import BaseModel, ValidationError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -58,6 +58,7 @@ logger = logging.getLogger("card_envs.web")
 _STATIC = Path(__file__).parent / "static"
 _FONTS = Path(__file__).parent.parent / "render" / "fonts"
 _SLOW_PAGE = 10.0  # seconds after which a page that takes no message is cut off
+_MOST_UNANSWERED = 16  # messages of a page that wait; what comes then is not read until later
 _SLOW_REQUEST = 30.0  # seconds after which a request must have come as a whole
 
 _Request = TypeVar("_Request", bound=BaseModel)
@@ -313,11 +314,10 @@ class _Server:
         for problem in problems:
             await _send(page, problem)
         search = anyio.CancelScope()
-        # A page that went while it was told something is no longer connected.
-        while page.application_state is WebSocketState.CONNECTED:
-            try:
-                text = await page.receive_text()
-            except KeyError:
+        hand_over, texts = anyio.create_memory_object_stream[str | None](_MOST_UNANSWERED)
+        tasks.start_soon(_receive, page, hand_over)
+        async for text in texts:
+            if text is None:
                 await page.close(1003, "messages are texts, this one is of bytes")
                 return
             if self._tables.get(name) is not session:
@@ -431,6 +431,20 @@ def _problems_told() -> Iterator[list[Problem]]:
         problems.append(Problem(message=in_words(error)))
     except (ValueError, OSError) as error:  # a program may not be started for lack of files
         problems.append(Problem(message=str(error)))
+
+
+async def _receive(page: WebSocket, texts: ObjectSendStream[str | None]) -> None:
+    """Hand over what the page says, None for bytes; so its pongs are heard while an agent thinks."""
+    async with texts:
+        # A page that went while it was told something is no longer connected.
+        while page.application_state is WebSocketState.CONNECTED:
+            try:
+                text = await page.receive_text()
+            except KeyError:
+                text = None
+            except WebSocketDisconnect:
+                return
+            await texts.send(text)
 
 
 async def _send(page: WebSocket, message: BaseModel) -> None:

@@ -19,8 +19,7 @@ _MOST_CONNECTIONS = 1000
 _BACKLOG = 1024
 _MOST_WAITING = 10.0  # seconds that a connection may take until a request has begun
 _MOST_ANSWERING = 300.0  # seconds for a request and its answer: a game may have to be compiled
-_MOST_UNHEARD = 60.0  # seconds that a peer may leave unacknowledged what it is sent, on Linux
-_LONGEST_ANSWER = 600.0  # seconds
+_MOST_UNHEARD = 60.0  # seconds that a peer may leave a ping, or on Linux anything, unacknowledged
 _TO_FINISH = 1  # seconds for what is being done when the server ends
 _THREADS_TO_FINISH = 0.5
 
@@ -116,8 +115,7 @@ def serve(app: ASGIApp, listener: socket.socket, message_bytes: int) -> None:
         server_header=False,
         ws="websockets-sansio",
         ws_max_size=message_bytes,
-        # While an answer is computed nothing is read, a pong behind another message neither.
-        ws_ping_timeout=_LONGEST_ANSWER,
+        ws_ping_timeout=_MOST_UNHEARD,
         ws_per_message_deflate=False,  # on the same machine it costs more than it saves
         limit_concurrency=most,
         backlog=max(most // 8, 1),  # asyncio accepts this many before any of them is counted

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import sys
+import threading
 from pathlib import Path
 
 import anyio
@@ -31,6 +32,7 @@ from card_envs.envs.aec import CardEnv
 from card_envs.web.agents import AgentMenu, NoAgentError
 from card_envs.web.analysis import advise
 from card_envs.web.sessions import Limits, Session, Tables
+from card_envs.web.table import ViewedTable
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 few_games = pytest.mark.parametrize("game", FEW_GAMES)
@@ -406,6 +408,39 @@ def test_a_page_that_goes_while_agents_play_is_no_error(visit):
     assert told[:2] == ["accept", "welcome"]
     with talk(client, table) as page:
         assert page.hear("welcome")["state"]["legal"]
+
+
+def test_a_page_is_heard_while_an_agent_thinks(visit, monkeypatch):
+    """Else what answers the server's pings waits behind its messages, and the page is cut off."""
+    client = visit()
+    headers = [(b"host", HOST.encode()), (b"origin", ORIGIN["origin"].encode())]
+    table = begin(client, wanted(GAME, seat=None))
+    advance = json.dumps({"type": "advance", "step": 0})
+    texts = [advance, json.dumps({"type": "look", "step": 0, "eyes": 0})]
+    came = [{"type": "websocket.connect"}] + [
+        {"type": "websocket.receive", "text": text} for text in texts
+    ]
+    is_heard, told = threading.Event(), []
+    let_agent_act = ViewedTable.let_agent_act
+
+    async def receive():
+        if came:
+            return came.pop(0)
+        is_heard.set()
+        return {"type": "websocket.disconnect", "code": 1001}
+
+    async def send(message):
+        told.append(json.loads(message.get("text", "{}")).get("type", "accept"))
+
+    def think(table):
+        assert is_heard.wait(30)
+        return let_agent_act(table)
+
+    monkeypatch.setattr(ViewedTable, "let_agent_act", think)
+    path = f"/tables/{table}"
+    scope = {"type": "websocket", "path": path, "raw_path": path.encode(), "headers": headers}
+    anyio.run(client.app, {**scope, "query_string": b"", "root_path": ""}, receive, send)
+    assert told == ["accept", "welcome", "state", "frame"]
 
 
 def test_a_page_that_takes_no_message_is_cut_off(visit, monkeypatch):
