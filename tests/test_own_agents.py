@@ -34,6 +34,7 @@ from card_envs.contract.game import View
 from card_envs.engine.history import Replay
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.evaluation import evaluate
+from card_envs.utils.extras import MissingExtraError
 
 #: Where any game will do: the smallest.
 GAME = min(ALL_GAMES, key=lambda game: game.num_actions)
@@ -427,6 +428,7 @@ def test_a_configuration_holds_nothing_that_could_hide_code(trap, value, kind, t
         load(Config, path, [])
 
 
+@needs_training
 @pytest.mark.parametrize(
     "change", ["evaluation.against=[trap_module.py:plays]", "opponents.agents.trap_module:plays=1"]
 )
@@ -730,6 +732,13 @@ def test_weights_in_other_files_are_not_read(model, tmp_path, monkeypatch):
 # ---------------------------------------------------------------------------------------------
 # export_policy
 # ---------------------------------------------------------------------------------------------
+
+
+def test_export_policy_says_that_it_needs_torch(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, "card_envs.integrations.export", raising=False)
+    with pytest.raises(MissingExtraError, match="pip install torch"):
+        card_envs.export_policy(None, GAME, "policy.onnx")
 
 
 def positions(count=40):

@@ -16,7 +16,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from helpers import EACH_GAME, kit_of
+from helpers import EACH_GAME, kit_of, needs_training
 from PIL import Image, ImageSequence
 
 from benchmarks import tables
@@ -65,7 +65,8 @@ def relative_links(text):
         pytest.param(
             page,
             id=name_of(page),
-            marks=[pytest.mark.slow] * ('"search:' in page.read_text(encoding="utf-8")),
+            marks=[pytest.mark.slow] * ('"search:' in page.read_text(encoding="utf-8"))
+            + [needs_training] * ("import torch" in page.read_text(encoding="utf-8")),
         )
         for page in WITH_CODE
     ],

@@ -15,10 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import nn
-from torch.utils._pytree import tree_leaves
 
 from card_envs.agents.network import METADATA_KEY, Network, metadata_of, write_policy
 from card_envs.agents.onnx import FREE, NEXT, TRIED, OnnxModel
@@ -26,6 +23,13 @@ from card_envs.contract.game import Game, View
 from card_envs.games import as_game
 from card_envs.utils.extras import MissingExtraError
 from card_envs.utils.files import write_output
+
+try:
+    import torch
+except ModuleNotFoundError:
+    raise MissingExtraError("export_policy writes models of torch: pip install torch") from None
+from torch import nn
+from torch.utils._pytree import tree_leaves
 
 _OTHERS = "any other model can be written to a file that ends in .onnx"
 

@@ -434,7 +434,7 @@ def _problems_told() -> Iterator[list[Problem]]:
 
 
 async def _receive(page: WebSocket, texts: ObjectSendStream[str | None]) -> None:
-    """Hand over what the page says, None for bytes; so its pongs are heard while an agent thinks."""
+    """Hand over what the page says, None for bytes; pongs are heard while an agent thinks."""
     async with texts:
         # A page that went while it was told something is no longer connected.
         while page.application_state is WebSocketState.CONNECTED:

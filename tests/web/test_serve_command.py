@@ -149,6 +149,7 @@ def test_a_connection_that_stands_still_is_closed(monkeypatch, sent, status):
             app.create_app(app.Settings()),
             http=server.Connection,
             log_level="error",
+            ws="websockets-sansio",
             timeout_keep_alive=60,
         )
         running = server.Server(config)
