@@ -270,8 +270,7 @@ def _knocking(s: Any, observer: int) -> str:
 def _prompt(s: Any, observer: int) -> str:
     phase, is_own = s["phase"], s["current_player"] == observer
     if phase == TURN:
-        own = _choice(int(s["discard_top"]))
-        return request(s, observer, own if is_own else "take the discard or draw")
+        return request(s, observer, _choice(int(s["discard_top"])))
     if phase == KNOCK:
         other = f"Player {s['current_player']} decides whether to knock."
         return "Your turn is done: knock, or not?" if is_own else other

@@ -163,7 +163,7 @@ FIELDS = Fields(
         "known",
         (MAX_PLAYERS, NUM_KINDS),
         "cards of each kind that a seat's hand is known to hold: shown in a request, and the "
-        "observer's gifts; of the observer's own hand what others know",
+        "observer's gifts; of the observer's own hand what everybody knows",
         scale=_MOST,
         remembered=True,
     ),

@@ -183,7 +183,7 @@ def test_only_the_mover_sees_the_drawn_card():
 def test_the_turn_and_the_knock_are_told():
     """What the kept game, seen by who is to move, does not say."""
     table = Table.lay_out("1234", "5678", "1234", draw="45678", turns=1, current_player=1)
-    assert "Player 1 is to take the discard or draw." in told(table, 0)
+    assert "Player 1 is to draw; there is no discard to take." in told(table, 0)
     assert "Discard pile: empty." in told(table, 1)
     assert "Your turn: draw; there is no discard to take." in told(table, 1)
     assert "? not in view" in told(table, 0, NONE)
