@@ -115,6 +115,9 @@ class Follower(Portable, ABC):
     def end(self, states: NDArray[np.void], i: int, loser: int | None = None) -> None:
         """The game is over, or ends now because the player ``loser`` forfeits it."""
 
+    def break_off(self) -> None:
+        """The games that are not over will not go on."""
+
 
 class FollowingAgent(Agent):
     """An agent that is told what happens in its games, and may forfeit a game.
@@ -155,6 +158,10 @@ class _Noted(Follower):
         with noted(self._agent):
             self._follower.end(states, i, loser)
 
+    def break_off(self) -> None:
+        with noted(self._agent):
+            self._follower.break_off()
+
 
 class Followers:
     """One follower for each agent, kept from game to game so that it can end an abandoned one.
@@ -193,8 +200,13 @@ class Followers:
         return [(follower, own) for follower, own in places if own]
 
     def forget_others(self, agents: Sequence[Agent | None]) -> None:
-        """Keep the followers of these agents alone."""
-        self._known = [entry for entry in self._known if any(entry[0] is agent for agent in agents)]
+        """Keep the followers of these agents alone; the games of the others are broken off."""
+        known, self._known = self._known, []
+        for entry in known:
+            if any(entry[0] is agent for agent in agents):
+                self._known.append(entry)
+            else:
+                entry[1].break_off()
 
     def answer_of(self, agent: Agent) -> Callable[[Turn], NDArray[np.int64]]:
         """What is called for an agent's actions: ``act``, or ``decide`` of its follower."""

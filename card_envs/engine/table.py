@@ -188,6 +188,11 @@ class BaseTable(Portable):
             self._end()
         return action
 
+    def break_off(self) -> None:
+        """Tell the agents that a game that is not over will not go on."""
+        for follower, _ in self._following:
+            follower.break_off()
+
     def _check_running(self) -> None:
         if self.is_over:
             raise ValueError("the game is over")

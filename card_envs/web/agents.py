@@ -17,6 +17,7 @@ from card_envs.agents import (
     agent_names,
     make_agent,
 )
+from card_envs.agents.search.agents import Searcher
 from card_envs.agents.shipped import POLICY_SUFFIXES
 from card_envs.contract.game import Game
 from card_envs.utils.extras import MissingExtraError
@@ -154,6 +155,8 @@ class AgentMenu:
             draw_seed = 0 if agent.draws else None
             shared = NetworkAgent(agent.network, label, agent.view, draw_seed=draw_seed)
             return _share(self._shared, key, shared)
+        if isinstance(agent, Searcher):  # its networks take megabytes
+            return _share(self._shared, key, make_agent(name, game))
         if isinstance(agent, ProgramAgent):
             # One process for all tables; a game that a person plays goes on without it.
             agent.limits = replace(agent.limits, on_fault="random")

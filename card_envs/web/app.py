@@ -22,7 +22,7 @@ from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
-from card_envs.agents import Agent, ProgramAgent
+from card_envs.agents import Agent
 from card_envs.engine.history import Replay
 from card_envs.games import GAMES, load_game, load_games
 from card_envs.utils.version import VERSION
@@ -300,6 +300,8 @@ class _Server:
     async def _talk(self, name: str, session: Session, page: WebSocket, tasks: TaskGroup) -> None:
         table = session.table
         advisers = self.menu.labels(table.game)
+        hand_over, texts = anyio.create_memory_object_stream[str | None](_MOST_UNANSWERED)
+        tasks.start_soon(_receive, page, hand_over)
         async with session.lock:  # what happens at the table is told after the welcome
             try:
                 self._tables.join(session, page)
@@ -308,14 +310,12 @@ class _Server:
                 return
             welcome = await self._workers.run(lambda: table.welcome(advisers).model_dump_json())
             await page.send_text(welcome)
-            with _problems_told() as problems:
+            with _whole(), _problems_told() as problems:
                 await self._play_on(session)
-            await self._keep(session)
+                await self._keep(session)
         for problem in problems:
             await _send(page, problem)
         search = anyio.CancelScope()
-        hand_over, texts = anyio.create_memory_object_stream[str | None](_MOST_UNANSWERED)
-        tasks.start_soon(_receive, page, hand_over)
         async for text in texts:
             if text is None:
                 await page.close(1003, "messages are texts, this one is of bytes")
@@ -352,21 +352,27 @@ class _Server:
     async def _answer(self, message: FromPage, session: Session, page: WebSocket) -> None:
         table = session.table
         answer: BaseModel | None = None
+        find: Callable[[], BaseModel] | None = None
         async with session.lock:
             match message:
                 case Act(step=step, action=action):
                     table.check_step(step)
-                    state = await self._workers.run(lambda: table.act(action))
-                    await self._tell_all(session, state)
-                    await self._play_on(session)
-                    await self._keep(session)
+                    with _whole():
+                        state = await self._workers.run(lambda: table.act(action))
+                        await self._tell_all(session, state)
+                        await self._play_on(session)
+                        await self._keep(session)
                 case Advance(step=step):
+                    if step < table.steps:
+                        return  # another page that watches has asked for it
                     table.check_step(step)
-                    await self._let_agent_act(session)
+                    with _whole():
+                        await self._let_agent_act(session)
                 case Undo(step=step):
                     table.check_step(step)
-                    await self._tell_all(session, await self._workers.run(table.undo))
-                    await self._keep(session)
+                    with _whole():
+                        await self._tell_all(session, await self._workers.run(table.undo))
+                        await self._keep(session)
                 case Hint(step=step, agent=label):
                     table.check_step(step)
                     agent = await self._adviser(label, session)
@@ -374,12 +380,14 @@ class _Server:
                 case Look(step=step, eyes=eyes):
                     answer = await self._workers.run(lambda: table.look(step, eyes))
                 case FindRounds():
-                    answer = await self._workers.run(table.rounds)
+                    find = table.find_rounds()
                 case Analyse(step=step, agent=label):
                     agent = await self._adviser(label, session)
                     answer = await self._workers.run(
                         lambda: table.analyse(step, agent, label), agent
                     )
+        if find is not None:  # it takes a while, during which other pages can use the table
+            answer = await self._workers.run(find)
         if answer is not None:
             await _send(page, answer)
 
@@ -392,10 +400,10 @@ class _Server:
     async def _let_agent_act(self, session: Session) -> None:
         table = session.table
         agent = table.table.agents[table.table.player] if table.waits_for_agent else None
-        await self._tell_all(session, await self._workers.run(table.let_agent_act, agent))
-        if isinstance(agent, ProgramAgent) and agent.reason:
-            told = f"a random action was taken for {agent.name}: {agent.reason}"
+        state, told = await self._workers.run(table.let_agent_act, agent)
+        if told:
             await self._tell_all(session, Problem(message=told))
+        await self._tell_all(session, state)
 
     async def _adviser(self, label: str, session: Session) -> Agent:
         return await self._workers.run(lambda: self.menu.adviser(label, session.table.game))
@@ -419,6 +427,11 @@ class _Server:
 _GONE = "there is no such table; it may have been idle for too long"
 _NO_AGENT = "the game is kept, but an agent that sits at it is not offered at present"
 _UNREADABLE = "the game is kept, but its file cannot be read; the server's log says why"
+
+
+def _whole() -> anyio.CancelScope:
+    """Within it a table is changed, and all are told, even if the page that asked is cut off."""
+    return anyio.CancelScope(shield=True)
 
 
 @contextmanager

@@ -113,7 +113,7 @@ class Tables:
         oldest = self._clock() - self._limits.idle_seconds
         idle = [name for name, s in self._sessions.items() if s.last_used < oldest]
         for name in idle:
-            del self._sessions[name]
+            self._forget(name)
         if len(self._sessions) < self._limits.tables:
             return
         done = [name for name, session in self._sessions.items() if session.is_done]
@@ -121,7 +121,10 @@ class Tables:
             raise TooManyError(
                 f"there are {self._limits.tables} tables already; try again when one is free"
             )
-        del self._sessions[min(done, key=lambda name: self._sessions[name].last_used)]
+        self._forget(min(done, key=lambda name: self._sessions[name].last_used))
+
+    def _forget(self, name: str) -> None:
+        self._sessions.pop(name).table.break_off()
 
     def get(self, name: str) -> Session | None:
         """The session of that id; None: there is none, or it has been forgotten."""
@@ -130,7 +133,7 @@ class Tables:
             return None
         now = self._clock()
         if session.last_used < now - self._limits.idle_seconds:
-            del self._sessions[name]
+            self._forget(name)
             return None
         session.last_used = now
         return session

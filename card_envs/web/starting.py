@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from card_envs.agents.table import seat_agents
 from card_envs.contract.game import DEFAULT_MAX_STEPS
 from card_envs.engine.seeds import check_seed
@@ -73,4 +71,11 @@ def begin_again(table: ViewedTable, menu: AgentMenu, *, same_deal: bool) -> View
     seed = table.replay().seed if same_deal else check_seed(None)
     agents = seat_agents(table.labels, table.game, seed, menu.make)
     played = BaseTable(table.game, agents, seed=seed, **table.table.options)
-    return replace(table, table=played, _moves=[])
+    return ViewedTable(
+        played,
+        table.kind,
+        table.seat,
+        table.labels,
+        is_open=table.is_open,
+        practice=table.practice,
+    )

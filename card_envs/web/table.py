@@ -8,16 +8,17 @@ eyes only; the seed and the actions, from which all cards follow, are given away
 
 from __future__ import annotations
 
+import logging
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.agents import Agent
+from card_envs.agents import Agent, ProgramAgent
 from card_envs.contract.game import Game
 from card_envs.contract.observing import MEMORY_PERFECT
 from card_envs.contract.scene import Scene, is_over, mover
@@ -40,6 +41,8 @@ from card_envs.web.messages import (
 )
 from card_envs.web.pointing import needs
 
+logger = logging.getLogger("card_envs")
+
 Kind = Literal["play", "watch", "replay"]
 _Eyes = int | Literal["all", "mover"]
 
@@ -54,6 +57,15 @@ class _Words:
     public: str
     hides_nothing: bool = False
     touched: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _KnownRounds:
+    """The rounds that begin in the first so many positions, and the results shown in the last."""
+
+    positions: int = 0
+    starts: Sequence[RoundStart] = ()
+    titles: set[str] | None = None
 
 
 @dataclass
@@ -76,6 +88,8 @@ class ViewedTable:
     is_open: bool = False
     practice: bool = False
     _moves: list[_Words] = field(default_factory=list)
+    _failing: set[int] = field(default_factory=set)  # seats for which random actions are taken
+    _rounds: _KnownRounds = field(default_factory=_KnownRounds)
 
     @classmethod
     def of_replay(
@@ -255,22 +269,31 @@ class ViewedTable:
                 return states, action
         raise ValueError(f"step must be from 0 to {self.steps}, got {step}")
 
-    def rounds(self) -> Rounds:
-        """Where the rounds begin: there the scene has results that it had not before.
+    def find_rounds(self) -> Callable[[], Rounds]:
+        """What finds where the rounds begin: there the scene has results that it had not before.
+
+        It takes a while in a long game, and may run while the table is used.
 
         Raises:
             PermissionError: The game runs at a closed table.
         """
-        starts = []
-        known: set[str] | None = None
-        positions = (states for states, _ in self.replay().steps())
-        for step, states in enumerate(chain(positions, (self.table.states,))):
-            scene = self.game.scene(states, 0, 0, MEMORY_PERFECT, False)
-            titles = {grid.title for grid in scene.grids} - {""}
-            if known is not None and titles - known and not is_over(states[0]):
-                starts.append(RoundStart(step=step, title=scene.title))
-            known = titles
-        return Rounds(starts=starts)
+        replay, last, known = self.replay(), self.table.states.copy(), self._rounds
+
+        def find() -> Rounds:
+            starts, titles = list(known.starts), known.titles
+            positions = chain((states for states, _ in replay.steps()), (last,))
+            new = islice(enumerate(positions), known.positions, None)
+            for step, states in new:
+                scene = self.game.scene(states, 0, 0, MEMORY_PERFECT, False)
+                now = {grid.title for grid in scene.grids} - {""}
+                if titles is not None and now - titles and not is_over(states[0]):
+                    starts.append(RoundStart(step=step, title=scene.title))
+                titles = now
+            if self._rounds is known:  # nothing was undone meanwhile
+                self._rounds = _KnownRounds(replay.num_decisions + 1, starts, titles)
+            return Rounds(starts=starts)
+
+        return find
 
     def replay(self) -> Replay:
         """The game's seed and history.
@@ -304,21 +327,53 @@ class ViewedTable:
             raise ValueError(f"action {action} is not legal here; legal actions: {legal}")
         return self._step(action)
 
-    def let_agent_act(self) -> State:
-        """Let the agent to move take its action.
+    def let_agent_act(self) -> tuple[State, str]:
+        """Let the agent to move take its action, or take a random one if it fails.
+
+        Returns:
+            Where the table stands, and what is to be told about an agent that begins to fail. What
+            the failure says is for the log: it may tell the agent's cards.
 
         Raises:
             ValueError: The game does not wait for an agent.
         """
         if not self.waits_for_agent:
             raise ValueError("no agent is to move")
-        return self._step(self.table.choose())
+        player = self.table.player
+        agent = self.table.agents[player]
+        try:
+            action = self.table.choose()
+            has_failed = isinstance(agent, ProgramAgent) and bool(agent.reason)
+        except Exception:  # of an agent's code, which may raise any
+            logger.warning("player %d at a table has failed", player, exc_info=True)
+            action, has_failed = secrets.choice(self.table.legal_actions()), True
+        told = ""
+        if not has_failed:
+            self._failing.discard(player)
+        elif player not in self._failing:
+            self._failing.add(player)
+            told = (
+                f"player {player}, {self.labels[player]}, has failed, as the server's log says: "
+                "their actions are random until they answer again"
+            )
+        return self._step(action), told
 
     def _step(self, action: int) -> State:
         self._note(self.table.states, action)
         self._note_touched(self.steps - 1, self.table.states, action)
-        self.table.step(action)
+        try:
+            self.table.step(action)
+        except Exception:  # of an agent that is told
+            del self._moves[-1]
+            raise
         return self.state()
+
+    def break_off(self) -> None:
+        """Tell the agents that the game will not go on."""
+        try:
+            self.table.break_off()
+        except Exception:  # of an agent's code
+            logger.warning("an agent has failed", exc_info=True)
 
     def _note(self, states: NDArray[np.void], action: int) -> None:
         own = self.game.action_name_at(states, 0, action)
@@ -368,6 +423,7 @@ class ViewedTable:
             )
         self.table.undo(step, Redraw(self.seat, secrets.randbits(64)))
         del self._moves[step:]
+        self._rounds = _KnownRounds()
         return self.state(was_undone=True)
 
     # -----------------------------------------------------------------------------------------

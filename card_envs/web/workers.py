@@ -10,6 +10,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import TypeVar
 
 from card_envs.agents import Agent, ProgramAgent
+from card_envs.contract.agent import GameForfeitedError, notes_of_agents
 
 logger = logging.getLogger("card_envs")
 
@@ -40,17 +41,15 @@ class Workers:
             agent: Who is asked for it; None: nobody, it is quick.
 
         Raises:
-            ValueError: An agent's own code has failed with an error of another kind.
+            ValueError: An agent has failed. What it says is for the log: it may tell cards.
         """
         try:
             return await asyncio.get_running_loop().run_in_executor(self._of(agent), work)
-        except (ValueError, OSError):
-            raise
         except Exception as error:
-            if agent is None:
+            if not (notes_of_agents(error) or isinstance(error, GameForfeitedError)):
                 raise
-            logger.warning("%s failed", agent.name, exc_info=True)
-            raise ValueError(f"the agent has failed: {error!r}") from error
+            logger.warning("an agent has failed", exc_info=True)
+            raise ValueError("the agent has failed, as the server's log says") from error
 
     def _of(self, agent: Agent | None) -> Executor:
         if isinstance(agent, ProgramAgent):

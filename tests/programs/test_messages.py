@@ -313,13 +313,21 @@ def test_a_game_that_the_learner_loses_by_an_illegal_action_ends_for_its_opponen
     assert results[0]["rewards"][0] == -1.0
 
 
-def test_a_game_that_is_broken_off_has_no_result(listen):
+@pytest.mark.parametrize("way", ["another game begins", "others are seated", "it is broken off"])
+def test_a_game_that_is_broken_off_has_no_result(listen, way):
     agent, listener = listen(GAME)
     n = GAME.min_players
     player = BaseTable(GAME, [None] * n, seed=1).player
-    table = BaseTable(GAME, [agent if p == player else None for p in range(n)], seed=1)
+    agents = [agent if p == player else None for p in range(n)]
+    table = BaseTable(GAME, agents, seed=1)
     table.choose()
-    table.begin(1)
+    if way == "another game begins":
+        table.begin(1)
+    elif way == "others are seated":
+        table.begin(1, [None] * n)
+        table = BaseTable(GAME, agents, seed=1)
+    else:
+        table.break_off()
     table.choose()
     agent.close()
     (end,) = listener.messages("end")

@@ -233,6 +233,12 @@ def test_the_policy_of_a_run_is_an_agent(tmp_path):
             menu.make(label, game)
 
 
+def replayed(client, table):
+    """The id of a table that shows the replay of another one."""
+    replay = client.get(f"/api/tables/{table}/replay").text
+    return client.post("/api/replays", json={"replay": replay}).json()["table"]
+
+
 def test_rounds_begin_where_the_scene_has_new_results(visit):
     client = visit(is_open=True)
     table = begin(client, wanted(GAME, seat=None))
@@ -242,6 +248,11 @@ def test_rounds_begin_where_the_scene_has_new_results(visit):
         while not state["is_over"]:
             titles.setdefault(state["frame"]["scene"]["title"], state["steps"])
             state = talking.ask("advance", "state", step=state["steps"])
+            if state["steps"] % 20 == 0:  # what is known by then is not looked for again
+                talking.ask("find_rounds", "rounds")
         starts = talking.ask("find_rounds", "rounds")["starts"]
+        with talk(client, replayed(client, table)) as other:
+            other.hear("welcome")
+            assert other.ask("find_rounds", "rounds")["starts"] == starts
     assert starts
     assert {start["title"]: start["step"] for start in starts}.items() <= titles.items()

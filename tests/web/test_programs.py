@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import shlex
 import sys
@@ -82,39 +83,52 @@ def test_all_tables_share_one_process():
     assert isinstance(first, ProgramAgent)
 
 
+def random_from_now(page, state):
+    """The state in which the person is to decide, and the agents that are said to have failed."""
+    failed = []
+    while not state["legal"]:
+        page.heard.append(page.socket.receive_text())
+        message = json.loads(page.heard[-1])
+        if message["type"] == "problem":
+            assert "their actions are random until they answer again" in message["message"]
+            failed.append(message["message"].partition(" has failed")[0].rstrip(","))
+        else:
+            state = message
+    assert len(failed) == len(set(failed))
+    return state, set(failed)
+
+
 def test_a_program_that_fails_does_not_end_a_persons_game(visit):
-    """It is told that its decisions are made at random, and it advises nothing."""
+    """The person is told once that decisions are made at random; what it wrote is for the log."""
     name = program("unknown words")
     client = visit(agents=[name])
     last = GAME.default_players - 1
     table = begin(client, wanted(GAME, last, name, practice=True))
     with talk(client, table) as page:
-        state = page.hear("welcome")["state"]
-        while not state["legal"]:
-            state = page.hear("state")
-            assert "a random action was taken for cmd:" in page.hear("problem")["message"]
+        state, failed = random_from_now(page, page.hear("welcome")["state"])
+        assert failed == {f"player {player}, {name}" for player in range(last)}
         for _ in range(2):
             problem = page.ask("hint", "problem", step=state["steps"], agent=name)
-            assert f"{name} loses the game: " in problem["message"]
+            assert problem["message"] == "the agent has failed, as the server's log says"
+        assert not any("castle" in text for text in page.heard)
 
 
-def test_an_agent_whose_code_fails_is_told(visit, tmp_path, monkeypatch):
+def test_the_game_goes_on_without_an_agent_whose_code_fails(visit, tmp_path, monkeypatch):
     (tmp_path / "failing.py").write_text(
         "from card_envs.agents import Agent\n\n\n"
         "class Failing(Agent):\n"
         "    name = 'failing'\n\n"
         "    def act(self, turn):\n"
-        "        return {}['no']\n\n\n"
+        "        return [turn.game.num_actions]\n\n\n"
         "agent = Failing()\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     client = visit(agents=["failing:agent"])
     table = begin(client, wanted(GAME, GAME.default_players - 1, "failing:agent"))
     with talk(client, table) as page:
-        state = page.hear("welcome")["state"]
-        told = "the agent has failed: KeyError('no')"
-        assert page.hear("problem")["message"] == told
-        assert page.ask("look", "frame", step=state["steps"], eyes=0)
+        _, failed = random_from_now(page, page.hear("welcome")["state"])
+        assert len(failed) == GAME.default_players - 1
+        assert not any(str(GAME.num_actions) in text.split("failing")[-1] for text in page.heard)
 
 
 def test_after_undo_a_program_is_told_the_game_anew(tmp_path):
@@ -194,7 +208,7 @@ def test_a_program_that_cannot_be_started_is_told_and_the_game_goes_on(visit, mo
     table = begin(client, wanted(GAME, GAME.default_players - 1, name))
     monkeypatch.setattr("card_envs.agents.programs.agent.Process", refuse)
     with talk(client, table) as page:
-        steps = page.hear("welcome")["state"]["steps"]
-        assert "Too many open files" in page.hear("problem")["message"]
-        monkeypatch.undo()
-        assert page.ask("advance", "state", step=steps)["steps"] == steps + 1
+        state, failed = random_from_now(page, page.hear("welcome")["state"])
+        assert len(failed) == GAME.default_players - 1
+        assert state["legal"]
+        assert not any("Too many open files" in text for text in page.heard)

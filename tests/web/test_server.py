@@ -288,19 +288,30 @@ def test_a_game_that_is_over_and_unwatched_makes_room(visit):
     refusal(client.post("/api/tables", json=wanted(GAME)), 503)
 
 
-def test_tables_that_nobody_asks_for_are_forgotten():
+class ATable:
+    """One that notes that its agents are told that it is forgotten."""
+
+    forgotten = 0
+
+    def break_off(self):
+        ATable.forgotten += 1
+
+
+def test_tables_that_nobody_asks_for_are_forgotten(monkeypatch):
+    monkeypatch.setattr(ATable, "forgotten", 0)
     now = [0.0]
     tables = Tables(Limits(tables=2, idle_seconds=10), clock=lambda: now[0])
-    first = tables.add(None)
+    first = tables.add(ATable())
     now[0] = 9.0
-    second = tables.add(None)
+    second = tables.add(ATable())
     assert tables.get(first) is not None
     now[0] = 19.0
     assert tables.get(first) is not None  # it was asked for at 9
     now[0] = 20.0
     assert tables.get(second) is None
+    assert ATable.forgotten == 1
     now[0] = 40.0
-    third = tables.add(None)
+    third = tables.add(ATable())
     assert len(tables) == 1
     assert len({first, second, third}) == 3
     assert all(len(name) >= 20 for name in (first, second, third))
@@ -312,8 +323,8 @@ def test_of_the_tables_that_are_over_the_oldest_goes(monkeypatch):
     tables = Tables(Limits(tables=2, idle_seconds=100), clock=lambda: now[0])
     names = []
     for now[0] in (1.0, 2.0):
-        names.append(tables.add(None))
-    tables.add(None)
+        names.append(tables.add(ATable()))
+    tables.add(ATable())
     assert [tables.get(name) is not None for name in names] == [False, True]
 
 
@@ -410,15 +421,27 @@ def test_a_page_that_goes_while_agents_play_is_no_error(visit):
         assert page.hear("welcome")["state"]["legal"]
 
 
-def test_a_page_is_heard_while_an_agent_thinks(visit, monkeypatch):
+def scope_of(table):
+    """What the application is called with for a page's talk."""
+    return {
+        "type": "websocket",
+        "path": f"/tables/{table}",
+        "raw_path": f"/tables/{table}".encode(),
+        "headers": [(b"host", HOST.encode()), (b"origin", ORIGIN["origin"].encode())],
+        "query_string": b"",
+        "root_path": "",
+    }
+
+
+@pytest.mark.parametrize("seat", [None, GAME.default_players - 1])
+def test_a_page_is_heard_while_an_agent_thinks(visit, monkeypatch, seat):
     """Else what answers the server's pings waits behind its messages, and the page is cut off."""
     client = visit()
-    headers = [(b"host", HOST.encode()), (b"origin", ORIGIN["origin"].encode())]
-    table = begin(client, wanted(GAME, seat=None))
-    advance = json.dumps({"type": "advance", "step": 0})
-    texts = [advance, json.dumps({"type": "look", "step": 0, "eyes": 0})]
+    table = begin(client, wanted(GAME, seat=seat))
+    said = [{"type": "advance", "step": 0}] * (seat is None)
+    said.append({"type": "look", "step": 0, "eyes": 0})
     came = [{"type": "websocket.connect"}] + [
-        {"type": "websocket.receive", "text": text} for text in texts
+        {"type": "websocket.receive", "text": json.dumps(message)} for message in said
     ]
     is_heard, told = threading.Event(), []
     let_agent_act = ViewedTable.let_agent_act
@@ -437,10 +460,65 @@ def test_a_page_is_heard_while_an_agent_thinks(visit, monkeypatch):
         return let_agent_act(table)
 
     monkeypatch.setattr(ViewedTable, "let_agent_act", think)
-    path = f"/tables/{table}"
-    scope = {"type": "websocket", "path": path, "raw_path": path.encode(), "headers": headers}
-    anyio.run(client.app, {**scope, "query_string": b"", "root_path": ""}, receive, send)
-    assert told == ["accept", "welcome", "state", "frame"]
+    anyio.run(client.app, scope_of(table), receive, send)
+    assert told[:3] == ["accept", "welcome", "state"]
+    assert told[-1] == "frame"
+
+
+def test_an_agents_move_is_whole_even_if_its_page_is_cut_off(visit, monkeypatch):
+    """Else another page's talk might let an agent move meanwhile."""
+    client = visit()
+    table = begin(client, wanted(GAME, seat=None))
+    came = [
+        {"type": "websocket.connect"},
+        {"type": "websocket.receive", "text": json.dumps({"type": "advance", "step": 0})},
+    ]
+    events, release = [], threading.Event()
+    let_agent_act = ViewedTable.let_agent_act
+
+    async def receive():
+        if not came:
+            await anyio.sleep(60)
+        return came.pop(0)
+
+    async def send(message):
+        events.append(json.loads(message.get("text", "{}")).get("type", "accept"))
+
+    def think(table):
+        events.append("thinks")
+        assert release.wait(30)
+        events.append("has thought")
+        return let_agent_act(table)
+
+    async def cut_off():
+        async with anyio.create_task_group() as tasks:
+
+            async def look_on():
+                try:
+                    await client.app(scope_of(table), receive, send)
+                finally:
+                    events.append("gone")
+
+            tasks.start_soon(look_on)
+            while "thinks" not in events:
+                await anyio.sleep(0.01)
+            tasks.cancel_scope.cancel()
+            threading.Timer(0.3, release.set).start()
+
+    monkeypatch.setattr(ViewedTable, "let_agent_act", think)
+    anyio.run(cut_off)
+    assert events == ["accept", "welcome", "thinks", "has thought", "state", "gone"]
+
+
+def test_two_pages_may_ask_for_the_same_move(visit):
+    client = visit()
+    table = begin(client, wanted(GAME, seat=None))
+    with talk(client, table) as one, talk(client, table) as two:
+        assert one.hear("welcome")["state"]["steps"] == two.hear("welcome")["state"]["steps"] == 0
+        assert one.ask("advance", "state", step=0)["steps"] == two.hear("state")["steps"] == 1
+        two.say("advance", step=0)  # it had not heard of it
+        assert two.ask("advance", "state", step=1)["steps"] == one.hear("state")["steps"] == 2
+        assert "not 5" in one.ask("advance", "problem", step=5)["message"]
 
 
 def test_a_page_that_takes_no_message_is_cut_off(visit, monkeypatch):
@@ -660,7 +738,8 @@ def test_further_agents_must_be_agents(visit):
 
 def test_tables_share_a_policy(client):
     menu = client.app.state.menu
-    assert menu.make("ppo", GAME, 1) is menu.make("ppo", GAME, 2)
+    for label in ("ppo", "search:64"):
+        assert menu.make(label, GAME, 1) is menu.make(label, GAME, 2)
     assert menu.make("random", GAME, 1) is not menu.make("random", GAME, 1)
 
 

@@ -326,7 +326,7 @@ class ProgramFollower(Follower):
             self._agent.ended(seat, states, i, loser)
 
     def break_off(self) -> None:
-        """Abandon all games."""
+        """Abandon all games that are not over."""
         for i in list(self._seats):
             self._break_off(i)
 
