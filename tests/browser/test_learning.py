@@ -72,6 +72,35 @@ def test_numbers_arrows_and_enter_play_and_the_focus_stays(visit, serve):
     assert focused(page).startswith("action-")
 
 
+def test_keys_of_one_character_can_be_switched_off(visit, serve):
+    page = visit(serve(), settings={"keys": False})
+    begin(page, GAME)
+    settle(page)
+    for key in ("r", "?", "1"):
+        page.keyboard.press(key)
+    assert not page.locator("dialog").count()
+    assert focused(page) == "board"
+    page.keyboard.press("ArrowUp")  # which is no character
+    assert focused(page) != "board"
+    page.locator("details.switches > summary").click()
+    page.locator("#switch-keys").check()
+    page.locator("h1").click()
+    page.keyboard.press("?")
+    page.locator("dialog .keys").wait_for()
+
+
+def test_one_is_told_where_one_is_and_once_what_to_decide(visit, serve):
+    page = visit(serve())
+    begin(page, GAME)
+    settle(page)
+    assert focused(page) == "board"
+    page.get_by_role("region", name=page.locator("h1").inner_text()).wait_for()
+    page.keyboard.press("c")  # draws the table again
+    page.keyboard.press("c")
+    prompt = page.locator(".prompt").inner_text()
+    assert page.locator("#spoken p").all_inner_texts().count(prompt) == 1
+
+
 def test_the_focus_is_on_what_is_seen_where_there_are_too_many_choices_for_buttons(visit, serve):
     page = visit(serve())
     begin(page, max(ALL_GAMES, key=lambda game: game.num_actions))

@@ -296,6 +296,146 @@ def test_a_replay_file_is_opened(visit, serve, tmp_path):
 
 
 # ---------------------------------------------------------------------------------------------
+# When something goes wrong
+# ---------------------------------------------------------------------------------------------
+
+
+def test_the_link_past_the_head_leaves_the_table_there(visit, serve):
+    page = visit(serve())
+    begin(page, GAME)
+    settle(page)
+    address = page.url
+    page.locator(".skip").focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate("() => document.activeElement.tagName") == "MAIN"
+    assert page.url == address
+    assert page.locator(".board .table").count()
+
+
+def test_a_browser_that_keeps_nothing_can_play(visit, serve):
+    page = visit(serve())
+    page.add_init_script(
+        "for (const area of ['localStorage', 'sessionStorage']) Object.defineProperty("
+        "window, area, { get() { throw new DOMException('blocked', 'SecurityError'); } })"
+    )
+    page.reload()
+    begin(page, GAME, practice=True)
+    settle(page)
+    coach = page.locator(".coach").count()
+    page.keyboard.press("c")  # a setting
+    assert page.locator(".coach").count() != coach
+
+
+def test_a_game_is_played_without_its_guide_which_is_asked_for_again(visit, serve):
+    page = visit(serve())
+    guide = re.compile("/guide$")
+    page.route(guide, lambda route: route.abort())
+    page.reload()
+    begin(page, GAME)
+    settle(page)
+    page.keyboard.press("r")
+    page.locator("dialog", has_text="did not come").wait_for()
+    page.keyboard.press("Escape")
+    page.unroute(guide)
+    page.keyboard.press("r")
+    page.locator("dialog .guide h3").first.wait_for()
+
+
+def test_after_an_interruption_one_looks_at_the_same_decision(visit, serve):
+    page = visit(f"{serve()}#watch", settings={"speed": "5×"})
+    page.add_init_script(
+        "window.sockets = []; window.WebSocket = class extends WebSocket {"
+        "constructor(...all) { super(...all); sockets.push(this); } }"
+    )
+    page.reload()
+
+    def interrupt():
+        page.evaluate("sockets.at(-1).close()")
+        page.locator("#alert", has_text="lost").wait_for()
+        page.wait_for_function("() => !document.querySelector('#alert').textContent")
+
+    begin(page, GAME)
+    page.locator(".moves li").nth(3).wait_for(timeout=60_000)
+    interrupt()
+    assert page.locator(".transport .run").inner_text() == "Pause"  # it goes on
+    page.locator(".transport .run").click()
+    page.get_by_role("button", name="To the beginning").click()
+    page.locator("output", has_text=re.compile("^0 /")).wait_for()
+    interrupt()
+    page.wait_for_timeout(500)
+    assert page.locator(".transport .run").inner_text() == "Play"
+    assert page.locator("output").inner_text().startswith("0 /")
+
+
+def test_a_hint_that_comes_late_gives_no_second_choice(visit, serve):
+    page = visit(serve(), settings={"forced": False})
+    late = []
+
+    def hold(socket):
+        server = socket.connect_to_server()
+        socket.on_message(lambda text: None if '"act"' in text else server.send(text))
+        server.on_message(
+            lambda text: late.append((socket, text)) if '"advice"' in text else socket.send(text)
+        )
+
+    page.route_web_socket(re.compile("/tables/"), hold)
+    begin(page, GAME, practice=True)
+    settle(page)
+    page.keyboard.press("h")
+    for _ in range(600):  # the policy has to be loaded
+        page.wait_for_timeout(100)
+        if late:
+            break
+    page.locator(".decide button[data-action]").first.evaluate("button => button.click()")
+    (socket, text), *_ = late
+    socket.send(text)
+    page.wait_for_timeout(500)
+    assert not page.locator(".decide button[data-action], .advice").count()
+
+
+def test_a_round_that_is_undone_can_not_be_jumped_to(visit, serve):
+    page = visit(serve())
+    begin(page, GAME, options={}, practice=True)
+    settle(page)
+    title = page.locator("h1").inner_text()
+    while page.locator("h1").inner_text() == title:
+        take_turn(page, random.Random(0), click_left)
+        settle(page)
+    jump = page.get_by_label("Jump to")
+    page.get_by_role("button", name="Look back").click()
+    jump.wait_for()
+    page.get_by_role("button", name="Back to the game").click()
+    while page.locator("h1").inner_text() != title:
+        moves = step_of(page)
+        page.get_by_role("button", name="Undo").click()
+        page.wait_for_function(
+            "moves => document.querySelectorAll('.moves li').length < moves", arg=moves
+        )
+        settle(page)
+    page.get_by_role("button", name="Look back").click()
+    page.locator(".transport").wait_for()
+    assert not jump.count()
+
+
+def test_a_link_is_not_copied_where_the_replay_did_not_come(visit, serve):
+    page = visit(serve("--open"))
+    begin(page, GAME)
+    settle(page)
+    page.route(re.compile("/replay$"), lambda route: route.fulfill(status=500))
+    page.get_by_role("button", name="Copy link").click()
+    page.locator("#alert", has_text="could not be made").wait_for()
+
+
+def test_of_a_table_that_is_gone_nothing_is_left(visit, serve):
+    page = visit(f"{serve()}#table=AAAAAAAAAAAAAAAAAAAAAA")
+    page.locator("h1", has_text="gone").wait_for()
+    for key in ("h", "u", "r", "c", "b", ",", ".", " ", "1", "ArrowUp", "Escape"):
+        page.keyboard.press(key)
+    assert not page.locator(".decide, dialog, .transport").count()
+    check_accessible(page)
+
+
+# ---------------------------------------------------------------------------------------------
 # The other pages
 # ---------------------------------------------------------------------------------------------
 

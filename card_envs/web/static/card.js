@@ -1,20 +1,10 @@
 /** Cards as SVG, from a game's style. */
 
+import { INK, mixed, PAPER, readable } from "./colours.js";
 import { s } from "./dom.js";
 
-const PAPER = "#fdfaf2";
-const INK = "#1d2326";
 export const WIDTH = 72;
 export const HEIGHT = 100;
-
-/** A colour with a share of another one. */
-export function mixed(colour, other, share) {
-  const parts = [1, 3, 5].map((k) => {
-    const [a, b] = [colour, other].map((text) => parseInt(text.slice(k, k + 2), 16));
-    return Math.round(a + (b - a) * share).toString(16).padStart(2, "0");
-  });
-  return `#${parts.join("")}`;
-}
 
 /** The face of a card; one without a face of its own shows its name. */
 export function faceOf(style, name) {
@@ -35,8 +25,9 @@ function outline(fill, edge) {
 
 function front(face, name) {
   const label = face.label ?? name;
-  const colour = face.colour;
-  const parts = [outline(mixed(colour, PAPER, 0.88), mixed(colour, INK, 0.2))];
+  const ground = mixed(face.colour, PAPER, 0.88);
+  const colour = readable(face.colour, ground);
+  const parts = [outline(ground, mixed(face.colour, INK, 0.2))];
   const text = (content, x, y, size, properties = {}) =>
     s("text", { x, y, "font-size": size, "text-anchor": "middle", fill: colour, ...properties }, content);
   if (face.symbol) {

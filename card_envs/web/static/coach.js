@@ -39,5 +39,5 @@ export async function showGuide({ game, pointing, frame }) {
   const now = pointing ? rulesNow({ guide, pointing, frame }) : [];
   showDialog(`Rules of ${game.title}`,
     now.length ? h("section", { class: "now", "aria-label": "What matters now" }, h("h3", {}, "What matters now"), now.map((rule) => h("p", {}, inline(rule.text)))) : null,
-    h("div", { class: "guide" }, guide.draw()));
+    guide.blocks.length ? h("div", { class: "guide" }, guide.draw()) : h("p", {}, "The rules did not come; try again later."));
 }

@@ -5,12 +5,21 @@ import { h } from "./dom.js";
 const FOR = /\s*<!-- for: (.*?) -->/; // at the end of a paragraph: the beginnings of what it explains
 const known = new Map();
 
-/** The guide of a game; it is asked for once. */
+/** The guide of a game, asked for until it has come once; where it does not come it is empty. */
 export function guideOf(game) {
   if (!known.has(game.id)) {
-    known.set(game.id, fetch(`/api/games/${game.id}/guide`).then(async (answer) => new Guide(answer.ok ? await answer.text() : "")));
+    known.set(game.id, askFor(game).catch(() => {
+      known.delete(game.id);
+      return new Guide("");
+    }));
   }
   return known.get(game.id);
+}
+
+async function askFor(game) {
+  const answer = await fetch(`/api/games/${game.id}/guide`);
+  if (!answer.ok) throw new Error(answer.statusText);
+  return new Guide(await answer.text());
 }
 
 class Guide {

@@ -5,9 +5,10 @@ import { showGuide } from "./coach.js";
 import { h, showDialog } from "./dom.js";
 
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+const PLACES = "main, .board, .decide"; // that only hold what keys are for
 const TARGETS = ".board [data-key], .decide button:not([disabled]), .decide summary";
 
-/** What the keys do, for the list under "?"; the first three are handled here, the others by letter. */
+/** What the keys do, for the list under "?". */
 export const KEYS = [
   ["arrows", "to the card, pile or button that lies in that direction"],
   ["1 – 9", "to the choice of that number"],
@@ -38,14 +39,16 @@ export function letPress(page) {
     Escape: () => page.clear(),
   };
   const press = (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]") || !page.live) return;
     const { target } = event;
     if (target.matches("input, select, textarea")) return;
+    // Who speaks to the computer, or touches keys unawares, can switch these off (WCAG 2.1.4).
+    if (/^\S$/.test(event.key) && !page.isOn("keys")) return;
     if (event.key in ARROWS) {
       if (move(ARROWS[event.key])) event.preventDefault();
     } else if (/^[1-9]$/.test(event.key)) {
       choicesIn(page.parts.prompt)[Number(event.key) - 1]?.focus();
-    } else if (event.key === " " ? target === document.body || target.matches("main, .decide") : event.key in actions) {
+    } else if (event.key === " " ? target === document.body || target.matches(PLACES) : event.key in actions) {
       event.preventDefault();
       actions[event.key]?.();
     }
@@ -59,7 +62,7 @@ function move([dx, dy]) {
   const targets = [...document.querySelectorAll(TARGETS)].filter((target) => target.offsetParent !== null);
   const from = document.activeElement;
   if (!targets.includes(from)) {
-    if (!from.matches("body, main, .decide")) return false;
+    if (from !== document.body && !from.matches(PLACES)) return false;
     targets[0]?.focus();
     return targets.length > 0;
   }
@@ -82,5 +85,7 @@ function move([dx, dy]) {
 
 /** The list of keys, as a dialog. */
 export function showKeys() {
-  showDialog("Keys", h("dl", { class: "keys" }, KEYS.map(([key, words]) => h("div", {}, h("dt", {}, h("kbd", {}, key)), h("dd", {}, words)))));
+  showDialog("Keys",
+    h("dl", { class: "keys" }, KEYS.map(([key, words]) => h("div", {}, h("dt", {}, h("kbd", {}, key)), h("dd", {}, words)))),
+    h("p", { class: "note" }, "Those of one character can be switched off in the settings."));
 }

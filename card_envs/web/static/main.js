@@ -10,6 +10,12 @@ const page = document.getElementById("page");
 let games = null;
 let shown = null;
 
+// The part after # names the page that is shown, which the link must not change.
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  page.focus();
+});
+
 async function route() {
   shown?.leave?.();
   shown = null;

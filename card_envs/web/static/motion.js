@@ -34,10 +34,13 @@ function changes(before, after) {
   return { left, come };
 }
 
-/** How many cards have come to each place, by its key. */
+/** How many cards have come to each place, by its key; places of slots have numbers, not names. */
 export function arrivals(before, after) {
+  const slots = new Set(zonesOf(after).filter(({ zone }) => zone.layout === "slots").map(({ key }) => key));
   const found = new Map();
-  for (const { key, name } of changes(before, after).come) found.set(`${key}/${name}`, (found.get(`${key}/${name}`) ?? 0) + 1);
+  for (const { key, name } of changes(before, after).come) {
+    if (!slots.has(key)) found.set(`${key}/${name}`, (found.get(`${key}/${name}`) ?? 0) + 1);
+  }
   return found;
 }
 

@@ -4,7 +4,7 @@ import { ask } from "./api.js";
 import { alertUser, h, s, signed } from "./dom.js";
 
 const MILLISECONDS = 5000; // between two looks
-const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#4aa3df"];
+const COLOURS = ["#0077b8", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#3a97d6"];
 const STEP = 0.25; // between two lines
 const SIZE = { width: 640, height: 260, left: 58, right: 12, top: 12, bottom: 46 };
 

@@ -1,6 +1,7 @@
 /** Draws a scene: seats, zones and cards as elements. It knows no game. */
 
 import { card, symbolOf } from "./card.js";
+import { feltOf, on } from "./colours.js";
 import { capitalized, h, patch } from "./dom.js";
 
 // Colours of players that people with any colour vision can tell apart (Okabe and Ito).
@@ -15,7 +16,8 @@ export const playerColour = (player) => PLAYERS[player % PLAYERS.length];
 
 /** A player's number in their colour. */
 export function playerDot(player) {
-  return h("span", { class: "dot", style: { "--player": playerColour(player) }, "aria-hidden": "true" }, `${player}`);
+  const colour = playerColour(player);
+  return h("span", { class: "dot", style: { "--player": colour, "--on-player": on(colour) }, "aria-hidden": "true" }, `${player}`);
 }
 
 /**
@@ -33,7 +35,7 @@ export function drawTable(scene, style, options) {
   // Clockwise from the observer, who sits below: up the left side, along the top, down the right side.
   const high = others.length < 2 ? 0 : others.length < 5 ? 1 : 2;
   const [left, top, right] = [others.slice(0, high), others.slice(high, others.length - high), high ? others.slice(-high) : []];
-  const table = h("div", { class: "table", style: { "--felt": style.table } },
+  const table = h("div", { class: "table", style: { "--felt": feltOf(style) } },
     left.length ? h("div", { class: "left" }, left.map(draw)) : null,
     top.length ? h("div", { class: "top-side" }, top.map(draw)) : null,
     right.length ? h("div", { class: "right" }, right.map(draw)) : null,

@@ -2,10 +2,12 @@
 
 import { ask, fromFragment } from "./api.js";
 import { card } from "./card.js";
+import { feltOf } from "./colours.js";
 import { alertUser, capitalized, h } from "./dom.js";
 import { guideOf, inline } from "./guide.js";
 import { showGuide } from "./coach.js";
 import { playerDot } from "./scene.js";
+import { lasting, ofThisTab } from "./storage.js";
 import { remember, unfinished } from "./unfinished.js";
 
 const SHOWN = 5; // cards of a game on its tile
@@ -26,7 +28,7 @@ export class StartPage {
     this.agent = wanted.get("agent");
     this.isWatching = isWatching;
     this.openReplay = openReplay;
-    const kept = wanted.get("game") ?? sessionStorage.getItem("game");
+    const kept = wanted.get("game") ?? ofThisTab.get("game");
     this.game = games.games.find(({ id }) => id === kept) ?? games.games[0];
     this.form = h("form", { class: "panel start", onsubmit: (event) => { event.preventDefault(); this.begin(); } });
     page.replaceChildren(h("div", { class: "startpage" },
@@ -49,7 +51,7 @@ export class StartPage {
     this.labels = this.agent && !game.agents.includes(this.agent) ? [...game.agents, this.agent] : game.agents;
     this.agents = Array.from({ length: this.count }, (_, k) => (this.labels.includes(this.agents?.[k]) ? this.agents[k] : this.agent ?? game.default_agent));
     const focused = document.activeElement?.id;
-    const isFirst = !localStorage.getItem(`played-${game.id}`);
+    const isFirst = !lasting.get(`played-${game.id}`);
     const controls = () => [...this.form.querySelectorAll("[data-option], .check input")];
     const before = new Map(this.drawn === game ? controls().map(({ id, value, checked }) => [id, { value, checked }]) : []);
     this.drawn = game;
@@ -129,7 +131,7 @@ export class StartPage {
     const some = names.filter((_, k) => k % step === 0).slice(0, SHOWN);
     const input = h("input", { type: "radio", name: "game", id: `game-${game.id}`, value: game.id, onchange: () => this.choose(game) });
     input.checked = game === this.game;
-    return h("label", { class: "tile", style: { "--felt": game.style.table } }, input,
+    return h("label", { class: "tile", style: { "--felt": feltOf(game.style) } }, input,
       h("span", { class: "fan" }, (some.length ? some : ["", "", ""]).map((name) => card(game.style, name))),
       h("span", { class: "name" }, game.title),
       h("small", {}, `${game.players.min === game.players.max ? game.players.min : `${game.players.min}–${game.players.max}`} players`));
@@ -138,7 +140,7 @@ export class StartPage {
   choose(game) {
     this.game = game;
     this.count = this.agents = null;
-    sessionStorage.setItem("game", game.id);
+    ofThisTab.set("game", game.id);
     this.draw();
   }
 
@@ -199,7 +201,7 @@ export class StartPage {
         practice: document.getElementById("practice")?.checked ?? false,
         open_cards: document.getElementById("open_cards")?.checked ?? false,
       });
-      if (!this.isWatching) localStorage.setItem(`played-${this.game.id}`, "yes");
+      if (!this.isWatching) lasting.set(`played-${this.game.id}`, "yes");
       location.hash = `table=${table}`;
     } catch (error) {
       alertUser(error.message);

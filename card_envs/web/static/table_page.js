@@ -24,6 +24,7 @@ const isSmall = () => matchMedia("(max-width: 62rem)").matches;
 export class TablePage {
   /** `moment` says what of the game is shown at first: `at`, a decision, and `eyes`. */
   constructor(page, games, name, moment = {}) {
+    this.page = page;
     this.games = games;
     this.name = name;
     this.moment = moment;
@@ -32,7 +33,7 @@ export class TablePage {
     this.pace = setting("pace");
     this.moves = new MoveList((step) => this.lookAt(step));
     this.parts = {
-      board: h("div", { class: "board" }),
+      board: h("div", { class: "board", "aria-labelledby": "table-title", role: "region", tabindex: "-1" }),
       prompt: h("div", { class: "decide", "aria-label": "Your decision", role: "region", tabindex: "-1" }),
       tools: h("div", { class: "tools" }),
       transport: h("div", { class: "transport-place" }),
@@ -66,8 +67,13 @@ export class TablePage {
     clearTimeout(this.timer);
   }
 
+  /** There is no table any more: its choices, tools and keys go too. */
   refused(title, reason) {
-    this.parts.board.replaceChildren(h("div", { class: "panel" }, h("h2", {}, title), h("p", {}, `${capitalized(reason)}.`), h("p", {}, h("a", { href: "#" }, "Begin a new game"))));
+    this.leave();
+    alertUser("");
+    const heading = h("h1", { tabindex: "-1" }, title);
+    this.page.replaceChildren(h("div", { class: "startpage" }, h("div", { class: "panel" }, heading, h("p", {}, `${capitalized(reason)}.`), h("p", {}, h("a", { href: "#" }, "Begin a new game")))));
+    heading.focus();
   }
 
   // ------------------------------------------------------------------------------------------
@@ -75,35 +81,56 @@ export class TablePage {
   // ------------------------------------------------------------------------------------------
 
   welcome(message) {
+    const { state } = message;
     alertUser("");
     this.about = message;
-    this.game = this.games.games.find(({ id }) => id === message.game);
+    this.live = state;
     this.queue = [];
-    this.live = message.state;
-    this.eyes = message.is_open ? "all" : message.seat;
-    this.frame = message.state.frame;
-    this.isBack = false;
     this.isWaiting = false;
     this.asked = null;
     this.adviser ??= message.advisers.includes("ppo") ? "ppo" : message.advisers[0];
-    document.title = `${this.game.title} · card_envs`;
-    guideOf(this.game).then((guide) => { this.guide = guide; if (this.frame) this.refresh(); });
-    this.isPausing = false;
     this.keep();
-    this.transport?.stop();
+    this.moves.set([...message.moves], state.is_revealed);
+    if (this.transport) this.resume();
+    else this.begin();
+    guideOf(this.game).then((guide) => { this.guide = guide; this.refresh(); });
+    if (state.is_revealed) this.talk.send({ type: "find_rounds" });
+  }
+
+  begin() {
+    const { about, live } = this;
+    this.game = this.games.games.find(({ id }) => id === about.game);
+    document.title = `${this.game.title} · card_envs`;
+    this.eyes = about.is_open ? "all" : about.seat;
+    this.frame = live.frame;
+    this.isBack = false;
+    this.isPausing = false;
     this.transport = new Transport(this);
     this.parts.transport.replaceChildren(this.transport.element);
-    this.moves.set([...message.moves], message.state.is_revealed);
-    this.advice = null;
     this.drawTools();
     this.show(this.frame);
-    const { at = message.kind === "replay" ? 0 : null, eyes } = this.moment;
-    if (eyes !== undefined && message.state.is_revealed) this.eyes = eyes;
+    // The button that led here is gone, and the focus with it.
+    if (document.activeElement === document.body) this.parts.board.focus({ preventScroll: true });
+    const { at = about.kind === "replay" ? 0 : null, eyes } = this.moment;
+    if (eyes !== undefined && live.is_revealed) this.eyes = eyes;
     if (at !== null) this.lookAt(at);
-    else if (this.eyes !== message.seat) this.lookAt(this.live.steps);
-    if (message.state.is_revealed) this.talk.send({ type: "find_rounds" });
-    if (message.kind === "watch" && !this.live.is_over && at === null) this.transport.toggle();
-    this.moment = {};
+    else if (this.eyes !== about.seat) this.lookAt(live.steps);
+    if (about.kind === "watch" && !live.is_over && at === null) this.transport.toggle();
+  }
+
+  /** Look at the same again after an interruption, if it is still there. */
+  resume() {
+    const { about, live, frame, transport } = this;
+    const wasRunning = transport.isRunning;
+    transport.stop();
+    if (!live.is_revealed) this.eyes = about.seat;
+    this.isBack &&= this.wanted < live.steps;
+    this.isPausing &&= frame.step < live.steps;
+    this.drawTools();
+    if (this.isPausing && !this.isBack) this.refresh();
+    else this.lookAt(this.isBack ? this.wanted : live.steps);
+    if (wasRunning && transport.canForward) transport.toggle();
+    else transport.update();
   }
 
   /** Keep in the browser that this game can be gone on with, or that it is over. */
@@ -146,6 +173,8 @@ export class TablePage {
       const { move, step } = state.frame;
       if (state.was_undone) {
         this.moves.cut(step);
+        this.rounds = this.rounds.filter((round) => round.step <= step);
+        this.told = null;
         speak("Your last decision was undone.");
       } else if (move) {
         this.moves.add(move, step - 1, state.is_revealed);
@@ -189,8 +218,10 @@ export class TablePage {
   }
 
   showAdvice(advice) {
-    const played = this.frame.decision && this.frame.step === advice.step ? this.frame.decision.action : null;
-    [this.advice, this.isWaiting] = [advice, false];
+    // It may come when one has decided already, or looks at something else.
+    if (advice.step !== this.frame.step || (this.isWaiting && !this.isBack)) return;
+    const played = this.frame.decision?.action ?? null;
+    this.advice = advice;
     if (this.others?.step !== advice.step) this.others = { step: advice.step, by: new Map() };
     this.others.by.set(advice.agent, advice);
     this.drawAdvicePanel(drawAdvice(advice, played, [...this.others.by.values()]));
@@ -250,16 +281,25 @@ export class TablePage {
     const isPerson = this.about.kind === "play" && scene.observer === this.about.seat;
     const listeners = { onpoint: (key, count) => this.point(key, count), onplay: () => this.playComplete() };
     const table = drawTable(scene, this.game.style, { agents: this.about.agents, isPerson, pointing: this.pointing, ...listeners });
-    const title = h("div", { class: "title" }, h("h1", {}, scene.title), drawBadges(this));
+    const title = h("div", { class: "title" }, h("h1", { id: "table-title" }, scene.title), drawBadges(this));
     markTouched(table, this.frame, this.arrived);
     if (this.pointing) this.parts.board.replaceChildren(title, table);
     else patch(this.parts.board, [title, table], SIDES);
     this.drawPrompt(scene);
     drawKnown(this.parts.known, this.frame, this.game.style, this.results);
     if (this.advice?.step === this.frame.step) markHints(this.play, this.advice);
-    if (isNew) this.scrollToDecision();
+    if (isNew) {
+      this.scrollToDecision();
+      this.tellDecision();
+    }
     const isLost = !this.play.contains(document.activeElement) || (isNew && active === this.parts.prompt);
     if (focused !== null && isLost) this.focus(focused, isNew);
+  }
+
+  /** Say what the person is to decide, once. */
+  tellDecision() {
+    if (this.told !== this.live.steps) speak(this.frame.scene.prompt);
+    this.told = this.live.steps;
   }
 
   /** Focus stays where it was, or on what is to be done next. */
@@ -294,6 +334,7 @@ export class TablePage {
     const { results } = this;
     const note = move && !this.isDeciding ? h("p", { class: "last" }, `${capitalized(this.nameOf(move.player))}: ${move.words}`) : null;
     prompt.classList.toggle("yours", this.isDeciding);
+    prompt.classList.toggle("numbered", this.isOn("keys"));
     prompt.replaceChildren(...[
       note,
       results?.length ? drawRoundEnd(results, this.isPausing ? this.live.frame : this.frame, this.game.style, this.isPausing ? () => this.goOn() : null) : null,
@@ -325,7 +366,8 @@ export class TablePage {
   /** Turn a switch on or off. */
   change(name, value) {
     set(name, value);
-    this.drawTools();
+    const box = document.getElementById(`switch-${name}`);
+    if (box) box.checked = value; // a key may have done it
     this.refresh();
   }
 

@@ -9,7 +9,8 @@ import { set, setting } from "./settings.js";
 // Milliseconds for which a move of another player stays, by pace.
 export const PACES = { slow: 1800, normal: 900, fast: 300, instant: 0 };
 
-const SWITCHES = { coach: "Coach: the rules that matter now", forced: "Play forced moves by themselves", pause: "Pause at the end of a round" };
+const SWITCHES = { coach: "Coach: the rules that matter now", forced: "Play forced moves by themselves", pause: "Pause at the end of a round", keys: "Keys of one character, such as h and 1" };
+const OWN = ["coach", "forced"]; // for those who play
 
 export function drawBadges({ about, live }) {
   const badge = (words, title) => h("span", { class: "badge", title }, words);
@@ -42,7 +43,7 @@ export function drawTools(page) {
       canAdvise ? h("label", {}, "Adviser ", advisers) : null),
     live.is_revealed ? h("div", { class: "row" }, button("Most disputed decisions", () => page.findDisputes())) : null,
     h("details", { class: "switches" }, h("summary", {}, "Settings"),
-      Object.entries(SWITCHES).filter(([name]) => isPlay || name === "pause").map(([name, words]) => drawSwitch(page, name, words))),
+      Object.entries(SWITCHES).filter(([name]) => isPlay || !OWN.includes(name)).map(([name, words]) => drawSwitch(page, name, words))),
     h("div", { class: "row" },
       about.kind !== "replay" ? button("New game", () => page.again(false)) : null,
       about.kind !== "replay" && live.is_revealed ? button("Same deal again", () => page.again(true)) : null,
@@ -54,7 +55,8 @@ export function drawTools(page) {
 /** Copy a link that holds the game, and the moment that is shown if it is not the latest. */
 async function copyLink(page) {
   const { frame, live, eyes } = page;
-  const replay = await (await fetch(`/api/tables/${page.name}/replay`)).text();
+  const replay = await fetch(`/api/tables/${page.name}/replay`).then((answer) => (answer.ok ? answer.text() : null), () => null);
+  if (!replay) return alertUser("The link could not be made: the replay did not come.");
   const moment = frame.step === live.steps ? "" : `&at=${frame.step}&eyes=${eyes}`;
   const link = new URL(`#replay=${toFragment(replay)}${moment}`, location.href).href;
   try {
