@@ -299,6 +299,22 @@ def test_agents_are_asked_about_games_that_run(game):
     for i in (0, 1):
         with pytest.raises(ValueError, match=rf"states\[{i}\] is a game that is over, or has not"):
             choose(agent, game, states, i)
+    for i in (-1, 2, 0.5):
+        with pytest.raises(ValueError, match="i must be a whole number from 0 to 1"):
+            choose(agent, game, states, i)
+
+
+@few_games
+def test_whatever_the_indices_are_kernels_get_one_dtype(game):
+    states = np.concatenate([begin(game, game.min_players, seed) for seed in range(4)])
+    expected = turn_of(game, states, np.array([0, 2]), View())
+    for indices in ([0, 2], range(0, 4, 2), np.array([0, 2], np.int16), np.arange(4)[::2]):
+        turn = turn_of(game, states, indices, View())
+        assert turn.indices.dtype == np.int64
+        assert turn.indices.flags.c_contiguous
+        assert np.array_equal(turn.observation, expected.observation)
+    with pytest.raises(TypeError, match=r"a View is needed, such as View\('none'\), got 'none'"):
+        turn_of(game, states, [0], "none")
 
 
 @few_games

@@ -152,6 +152,31 @@ def test_a_record_that_was_changed_is_observed_again(game, num_players):
     assert changed
 
 
+@tables
+def test_a_record_that_was_changed_says_what_is_legal(game, num_players):
+    """Else an action that is not would come to a kernel, which takes any."""
+    env = CardEnv(game.name, num_players=num_players)
+    env.reset(seed=1)
+    before, legal = env.states.copy(), {*env.legal_actions()}
+    for _ in range(100):  # in the smallest games the same actions are always legal
+        if illegal := {*env.legal_actions()} - legal:
+            env.states[:] = before
+            env.step(illegal.pop())
+            assert all(env.truncations.values())  # as an illegal action ends a game
+            break
+        if env.terminations[env.agent_selection]:
+            env.reset()
+        env.step(env.legal_actions()[-1])
+    for action in legal:
+        env.reset(seed=2)
+        env.step(env.legal_actions()[-1])
+        env.states[:] = before
+        env.step(action)
+        expected = begin(game, num_players, 1)
+        game.rules.step(expected, 0, action)
+        assert env.states.tobytes() == expected.tobytes()
+
+
 def test_reading_the_record_does_not_have_it_observed_again(monkeypatch):
     env = CardEnv(EACH_GAME[0].values[0].name)
     env.reset(seed=1)

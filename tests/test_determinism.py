@@ -341,7 +341,7 @@ def test_the_size_of_the_batch_changes_nothing(game):
 @few_games
 def test_a_batch_without_a_seed_plays_the_games_that_follow(game):
     batch = card_envs.make_vec(game.name, 3)
-    for name in ("current_player", "num_players", "game_seeds"):
+    for name in ("observation", "action_mask", "current_player", "num_players", "game_seeds"):
         assert not hasattr(batch, name)
         with pytest.raises(AttributeError, match=f"{name} cannot be accessed before reset"):
             getattr(batch, name)
@@ -365,6 +365,8 @@ def test_returned_arrays_are_the_same_buffers_unless_copies_are_asked_for(game):
     for array in second:
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
+    assert np.shares_memory(batch.observation, second[0])
+    assert np.shares_memory(batch.action_mask, second[1])
     for array in (batch.current_player, batch.num_players, batch.game_seeds):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0

@@ -49,8 +49,11 @@ def test_worlds_follow_from_what_the_seat_knows(game):
         assert np.array_equal(batch.observation, np.tile(true.observation[i], (6, 1)))
         assert np.array_equal(batch.action_mask, np.tile(true.action_mask[i], (6, 1)))
         first = batch.states.tobytes()
+        for k in range(6):
+            env = world(true, i, int(batch.seeds[k]))
+            assert env.states.tobytes() == batch.states[k : k + 1].tobytes()
         batch.reset(4)
-        assert batch.states.tobytes() != first
+        assert not {*batch.seeds.tolist()} & {*again.seeds.tolist()}
         batch.reset(3)
         assert batch.states.tobytes() == first
     assert true.states.tobytes() == before

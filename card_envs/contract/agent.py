@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.contract.game import Game, View, check_is_game
+from card_envs.contract.options import check_view
 from card_envs.contract.scene import is_over
+from card_envs.utils.checks import check_whole_number
 from card_envs.utils.portable import Portable
 
 #: What a ``Follower`` answers in place of an action where it gives up a game.
@@ -38,7 +40,7 @@ class Turn(Portable):
 
     Attributes:
         game: The game.
-        states: Records of ``game.state_dtype``, those of other games among them.
+        states: Records of ``game.state_dtype``, those of other games among them; not a copy.
         indices: (M,), which of the states wait.
         observation: (M, D) in [0, 1].
         action_mask: (M, A), 1 for each legal action.
@@ -53,6 +55,8 @@ class Turn(Portable):
     def __post_init__(self) -> None:
         if not self.states.flags.writeable:
             object.__setattr__(self, "states", self.game.as_states(self.states))
+        # Kernels would be compiled for each other dtype, which takes half a minute.
+        object.__setattr__(self, "indices", np.ascontiguousarray(self.indices, np.int64))
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -216,10 +220,21 @@ class Followers:
 def turn_of(game: Game, states: NDArray[np.void], indices: NDArray[np.int64], view: View) -> Turn:
     """The turn of the players to move in the games ``indices``, observed in a view.
 
+    The turn refers to ``states`` as given: to keep it while they change, give a copy.
+
+    Args:
+        game: The game.
+        states: Records of the game (N,).
+        indices: Which of them, whole numbers (M,).
+        view: How they are observed.
+
     Raises:
         ValueError: The states are another game's.
+        TypeError: The view is no ``View``.
     """
     game.check_states(states)
+    check_view(view)
+    indices = np.ascontiguousarray(indices, np.int64)
     observation = np.zeros((len(indices), game.fields.size), np.float32)
     action_mask = np.zeros((len(indices), game.num_actions), np.int8)
     for j, i in enumerate(indices):
@@ -248,6 +263,7 @@ def choose(agent: Agent, game: Game, states: NDArray[np.void], i: int = 0) -> in
     agent.check_game(game)
     game.check_states(states)
     states = game.as_states(states)
+    i = check_whole_number("i", i, 0, len(states) - 1)
     if not states["num_players"][i] or is_over(states[i]):
         raise ValueError(f"states[{i}] is a game that is over, or has not begun")
     turn = turn_of(game, states, np.array([i]), agent.view)

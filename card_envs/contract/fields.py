@@ -140,12 +140,13 @@ class Fields:
     def unflatten(self, vector: NDArray[ScalarT]) -> dict[str, NDArray[ScalarT]]:
         """Split vectors of shape ``(..., size)`` into named views ``(..., *field.shape)``.
 
-        The views have the vectors' dtype: float32, or uint8 for observations in whole units.
+        The views have the vectors' dtype: float32, or uint8 for observations in whole units. Those
+        of a tensor are tensors.
 
         Raises:
             ValueError: The last axis does not have ``size`` values.
         """
-        vector = np.asarray(vector)
+        vector = vector if hasattr(vector, "reshape") else np.asarray(vector)
         if vector.ndim == 0 or vector.shape[-1] != self.size:
             raise ValueError(
                 f"the last axis must have {self.size} values, got shape {vector.shape}"

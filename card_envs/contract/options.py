@@ -140,6 +140,12 @@ class View:
         return MEMORY_MODES.index(self.memory), int(self.features)
 
 
+def check_view(view: Any) -> None:
+    """Raise a TypeError for what is no ``View``, such as a name."""
+    if not isinstance(view, View):
+        raise TypeError(f"a View is needed, such as View('none'), got {view!r}")
+
+
 #: Options of an observer, not of the game.
 VIEW_OPTIONS = (
     Option(

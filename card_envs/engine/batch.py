@@ -144,8 +144,21 @@ class BatchEngine(OneThread):
 
     @property
     def states(self) -> NDArray[np.void]:
-        """The games' records (N,), of dtype ``game.state_dtype``: a live view."""
+        """The games' records (N,), of dtype ``game.state_dtype``: a live view, not to be written
+        to, since masks and observations would not follow."""
         return self._states
+
+    @property
+    def observation(self) -> Observations:
+        """What the player to move observes in each game (N, D), as :meth:`step` returns it."""
+        check_has_begun(self._ready, "observation")
+        return self._give(self._observation)
+
+    @property
+    def action_mask(self) -> NDArray[np.int8]:
+        """The legal actions of the player to move in each game, int8 (N, A)."""
+        check_has_begun(self._ready, "action_mask")
+        return self._give(self._action_mask)
 
     @property
     def current_player(self) -> NDArray[np.int8]:

@@ -147,6 +147,10 @@ class OngoingGame(Portable):
 
     def step(self, action: int) -> bool:
         """Take an action in the space; False, and nothing has changed: it is not legal."""
+        if self._given_from is not None and self._given_from != self.states.tobytes():
+            # Somebody has changed the record, and kernels would take any action.
+            self.game.rules.legal_action_mask(self.states, 0, self.action_mask)
+            self.select_mover()
         if not self.action_mask[action]:
             return False
         self._given = None  # while it is written

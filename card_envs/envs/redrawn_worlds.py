@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from card_envs.contract.agent import Turn
 from card_envs.contract.game import Game, View
+from card_envs.contract.options import check_view
 from card_envs.contract.scene import is_over
 from card_envs.engine.batch import BatchEngine
 from card_envs.engine.seeds import check_given_seed
 from card_envs.envs.aec import CardEnv
-from card_envs.kernels.rng import mix
+from card_envs.kernels.rng import mix, seed_in
 from card_envs.utils.checks import check_whole_number
 
 
@@ -31,21 +32,14 @@ class WorldBatch(BatchEngine):
         self.reset(seed)
 
     def _begin(self, seeds: NDArray[np.uint64]) -> None:
-        """Draw the worlds with these seeds."""
+        """Draw the worlds, whose seeds follow from the first of these: those of calls with
+        consecutive seeds have none in common."""
         self._states[:] = self._record
-        player = int(self._record["current_player"][0])
-        for k in range(self.num_envs):
-            self.game.rules.determinize(self._states, k, player, np.uint64(mix(seeds[k])))
-
-    @property
-    def observation(self) -> Any:
-        """What the player to move observes in each game (N, D)."""
-        return self._give(self._observation)
-
-    @property
-    def action_mask(self) -> NDArray[np.int8]:
-        """The legal actions in each game (N, A)."""
-        return self._give(self._action_mask)
+        player, stream = int(self._record["current_player"][0]), np.uint64(mix(seeds[0]))
+        #: uint64 (N,): ``world`` makes world k with the seed ``seeds[k]``.
+        self.seeds = np.array([seed_in(stream, k) for k in range(self.num_envs)], np.uint64)
+        for k, seed in enumerate(self.seeds):
+            self.game.rules.determinize(self._states, k, player, seed)
 
 
 def world(turn: Turn, i: int, seed: int, view: View = View()) -> CardEnv:
@@ -63,9 +57,10 @@ def world(turn: Turn, i: int, seed: int, view: View = View()) -> CardEnv:
 
     Raises:
         ValueError: There is no such game, it is over, or the seed is out of range.
-        TypeError: The seed is not a whole number, or ``turn`` is not a ``Turn``.
+        TypeError: The seed is not a whole number, ``turn`` is no ``Turn``, or ``view`` no ``View``.
     """
     record, seed = _record(turn, i), check_given_seed(seed)
+    check_view(view)
     env = CardEnv(
         turn.game.name,
         num_players=int(record["num_players"][0]),
@@ -87,7 +82,8 @@ def worlds(turn: Turn, i: int, n: int, seed: int, view: View = View()) -> WorldB
 
     Its ``observation`` and ``action_mask`` are those of the player to move; from then on it is a
     batch as any other: a game that ends is followed by a new one, so a rollout is over where
-    ``terminated`` or ``truncated`` is true.
+    ``terminated`` or ``truncated`` is true. World k is that of ``world(turn, i, seeds[k])``, by its
+    attribute ``seeds``.
 
     Args:
         turn: The turn.
@@ -98,9 +94,10 @@ def worlds(turn: Turn, i: int, n: int, seed: int, view: View = View()) -> WorldB
 
     Raises:
         ValueError: There is no such game, it is over, or a number is out of range.
-        TypeError: The seed is not a whole number, or ``turn`` is not a ``Turn``.
+        TypeError: The seed is not a whole number, ``turn`` is no ``Turn``, or ``view`` no ``View``.
     """
     n = check_whole_number("n", n, 1)
+    check_view(view)
     return WorldBatch(turn, i, n, check_given_seed(seed), view)
 
 

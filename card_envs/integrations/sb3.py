@@ -133,13 +133,19 @@ class CardVecEnv(VecEnv):
     def _final_infos(
         self, ended: NDArray[np.int64], truncated: NDArray[np.bool_]
     ) -> list[dict[str, Any]]:
-        """The infos of the games ``ended`` (M,), given which of them were truncated (M,)."""
+        """The infos of the games ``ended`` (M,), given which of them were truncated (M,): with
+        the learner's ``place``, unless the game was forfeited."""
         self.games.observe_ended(ended)
         # SB3 adds the value of the last observation where this is set.
         is_paid = self.games.pays_standing
+        places = self.games.places()[ended].tolist()
         return [
-            {"terminal_observation": last, "TimeLimit.truncated": bool(cut) and not is_paid}
-            for last, cut in zip(self._observe(ended), truncated, strict=True)
+            {
+                "terminal_observation": last,
+                "TimeLimit.truncated": bool(cut) and not is_paid,
+                **({"place": place} if place else {}),
+            }
+            for last, cut, place in zip(self._observe(ended), truncated, places, strict=True)
         ]
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:

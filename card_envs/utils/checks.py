@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -104,12 +104,15 @@ def check_actions(array: Any, count: int) -> None:
         raise ValueError(f"actions must be whole numbers below 2**63, got {array.max()}")
 
 
-def check_reset_options(options: dict[str, Any] | None, *allowed: str) -> None:
+def check_reset_options(options: Mapping[str, Any] | None, *allowed: str) -> None:
     """Check the names of what is given to an environment's ``reset``.
 
     Raises:
         ValueError: There is another one than those allowed.
+        TypeError: They are not given by name.
     """
+    if options is not None and not isinstance(options, Mapping):
+        raise TypeError(f"reset() takes options as a dict, got {options!r}")
     for name in options or ():
         if name not in allowed:
             takes = f"the options {', '.join(allowed)}" if allowed else "no options"

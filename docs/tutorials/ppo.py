@@ -92,9 +92,9 @@ over the steps, with three numbers for each seat of each game: what it has been 
 decision, and that decision's value and advantage.
 
 When a rollout ends, the last decision of each seat has nothing that follows yet. It is *open*:
-nothing is learned from it now, and the next rollout begins with it. So no value is guessed at the
-end of a rollout, and no reward is lost. (A game that `max_steps` truncates counts as ended. That is
-rare, and costs little.)
+nothing is learned from it now, and the next rollout begins with it and with what it has been paid.
+So no value is guessed at the end of a rollout, and no reward is lost. (A game that `max_steps`
+truncates counts as ended. That is rare, and costs little.)
 """
 
 
@@ -104,9 +104,9 @@ def estimate_advantages(steps, values):
 
     ``steps`` holds the games and seats that decided (M,), the rewards (N, P) and which games ended
     (N,) of each step, ``values`` (K,) those of all their decisions. Returns the decisions'
-    advantages, and which are open, (K,) each.
+    advantages, which of them are open, (K,) each, and what has followed an open one, (N, P).
     """
-    paid, next_value, next_advantage = np.zeros((3, N, P), np.float32)
+    paid, owed, next_value, next_advantage = np.zeros((4, N, P), np.float32)
     has_next = np.zeros((N, P), bool)
     advantages, is_open = np.zeros_like(values), np.zeros(len(values), bool)
     stop = len(values)
@@ -118,9 +118,10 @@ def estimate_advantages(steps, values):
         delta = paid[at] + GAMMA * next_value[at] - values[rows]
         advantages[rows] = has_next[at] * (delta + GAMMA * GAE_LAMBDA * next_advantage[at])
         is_open[rows] = ~has_next[at]
+        owed[at] = np.where(has_next[at], owed[at], paid[at])
         paid[at], next_value[at], next_advantage[at] = 0.0, values[rows], advantages[rows]
         has_next[at], stop = True, rows.start
-    return advantages, is_open
+    return advantages, is_open, owed
 
 
 # %% [markdown]
@@ -182,13 +183,13 @@ while decisions < args.decisions:
     b_obs, b_mask, b_actions, b_log_probs = map(torch.cat, zip(*data, strict=True))
     with torch.no_grad():
         values = torch.cat([critic(rows) for rows in b_obs.split(1024)])[:, 0]
-    advantages, is_open = estimate_advantages(steps, values.numpy())
+    advantages, is_open, owed = estimate_advantages(steps, values.numpy())
     b_advantages = torch.from_numpy(advantages)
     b_returns = b_advantages + values
     carried = torch.from_numpy(is_open)
     data = [(b_obs[carried], b_mask[carried], b_actions[carried], b_log_probs[carried])]
     decided = (np.concatenate(arrays)[is_open] for arrays in list(zip(*steps, strict=True))[:2])
-    steps = [(*decided, np.zeros((N, P)), np.zeros(N, bool))]
+    steps = [(*decided, owed, np.zeros(N, bool))]
 
     # Update
     complete = torch.from_numpy(np.flatnonzero(~is_open))

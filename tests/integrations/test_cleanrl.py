@@ -81,9 +81,17 @@ def test_advantages_are_those_of_each_seat_by_itself(run):
             else:
                 later = expected[k] = paid + following - values[k] + 0.95 * later
             following = values[k]
-    advantages, found_open = names["estimate_advantages"](steps, values)
+    advantages, found_open, _ = names["estimate_advantages"](steps, values)
     np.testing.assert_allclose(advantages, expected, atol=1e-4)
     assert (found_open == is_open).all()
+    # The same in two rollouts: what is open after the first one begins the second.
+    count = sum(len(games) for games, *_ in steps[:25])
+    _, is_open, owed = names["estimate_advantages"](steps[:25], values[:count])
+    decided = (np.concatenate(arrays)[is_open] for arrays in [*zip(*steps[:25], strict=True)][:2])
+    carried = (*decided, owed, np.zeros(names["N"], bool))
+    rows = np.r_[np.flatnonzero(is_open), count : len(values)]
+    later, _, _ = names["estimate_advantages"]([carried, *steps[25:]], values[rows])
+    np.testing.assert_allclose(later, expected[rows], atol=1e-4)
 
 
 @pytest.mark.parametrize("game", EACH_GAME)

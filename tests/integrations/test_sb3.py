@@ -141,6 +141,7 @@ def test_the_batch_is_sb3s_own_vector_of_single_seats(legal):
                 if done:
                     assert info["TimeLimit.truncated"] == one["TimeLimit.truncated"]
                     assert (info["terminal_observation"] == one["terminal_observation"]).all()
+                    assert info.get("place") == one.get("place")
                     ended[info["TimeLimit.truncated"]] += 1
     assert min(ended.values()) > 2
 
