@@ -8,6 +8,7 @@ TRAIN := $(addprefix train-,$(GAMES))
 
 .PHONY: demo check test test-slow test-bounds test-lowest test-python test-wheel test-integrations test-web test-cuda test-cuda-install gpu gpu-train gpu-wheels release-check docs lint bench bench-algorithms strength soak $(TRAIN)
 
+# It replaces the run that it made before.
 demo: .venv/installed
 	rm -rf runs/demo
 	$(BIN)/python -m training.train configs/quickstart.yaml --out runs/demo
