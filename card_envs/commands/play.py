@@ -181,7 +181,7 @@ class _Session:
                 answer = "this"
             if answer.lower() == "q":
                 return None
-            found = meant(answer, names)
+            found = meant(answer, names, game.actions)
             if len(found) == 1:
                 print(f"You: {names[found[0]]}.")
                 return found[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import random
 import re
 
 import numpy as np
@@ -313,6 +314,20 @@ def test_an_action_that_is_not_legal_is_named(game):
             assert info["message"].startswith(f'"{wrong}" is not legal now ({name}). ')
             return
     assert game.num_actions == 2, "all actions were legal at each decision"
+
+
+@each_game
+def test_the_name_of_an_action_that_is_not_legal_takes_no_other(game):
+    env = text_env(game, 1, max_tries=10**6)
+    rng = random.Random(1)
+    for _ in play(env, 1):
+        illegal = sorted({*range(game.num_actions)} - {*env.aec.legal_actions()})
+        for action in rng.sample(illegal, min(len(illegal), 5)):
+            name = game.action_name(action)
+            for text in (f"[{name}]", f"So I {name}."):
+                _, info = env.step(text)
+                assert info["action"] == -1
+                assert info["message"].startswith(f'"{name}" is not legal now. ')
 
 
 def test_an_answer_that_fits_several_actions_lists_them():
