@@ -224,7 +224,7 @@ writer.close()
 """
 That is one run, on one core of a busy machine. The seconds are the process's own, without the
 evaluations. The policy is far ahead of `random` after 40 seconds, level with the scripted player
-after two minutes and ahead of it after three. With 200 deals a value among `heuristic` is known to
-about ±0.07; over 1,000 other deals the last policy has +0.263 (+0.232 … +0.294) among `heuristic`,
-and −0.256 (−0.286 … −0.225) among `ppo`.
+after a minute and a half and ahead of it after three and a half. With 200 deals a value among
+`heuristic` is known to about ±0.07; over 1,000 other deals the last policy has +0.302 (+0.272 …
++0.331) among `heuristic`, and −0.236 (−0.267 … −0.204) among `ppo`.
 """
