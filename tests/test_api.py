@@ -177,6 +177,18 @@ def test_a_record_that_was_changed_says_what_is_legal(game, num_players):
         assert env.states.tobytes() == expected.tobytes()
 
 
+@tables
+def test_a_new_game_is_observed_where_the_last_one_was_not(game, num_players):
+    env = CardEnv(game.name, num_players=num_players)
+    for _ in range(3):
+        env.reset(seed=1)
+        env.step(env.legal_actions()[0])  # which leaves an observation that nobody asks for
+        env.reset(seed=2)
+        player = env.possible_agents.index(env.agent_selection)
+        expected = observation_of(env.game, begin(game, num_players, 2), player)
+        assert env.observe(env.agent_selection)["observation"].tobytes() == expected.tobytes()
+
+
 def test_reading_the_record_does_not_have_it_observed_again(monkeypatch):
     env = CardEnv(EACH_GAME[0].values[0].name)
     env.reset(seed=1)

@@ -22,6 +22,7 @@ import pytest
 from helpers import EACH_GAME, FEW_GAMES, kit_of, mid_game
 
 import card_envs
+from card_envs.contract.observing import MEMORY_MODES, MEMORY_NONE, MEMORY_PERFECT
 from card_envs.contract.scene import Card, Grid, Scene, Seat, Zone
 from card_envs.contract.style import Face, Style
 from card_envs.engine.history import Replay
@@ -393,6 +394,39 @@ def test_svg_of_every_kind_of_environment(game):
     vector = SingleSeatVectorEnv(game.name, 2, render_mode="svg")
     vector.reset(seed=1)
     assert seat._repr_svg_() == seat.render() == vector.render()[0]
+
+
+@each_game
+def test_pictures_are_of_what_the_environment_shows(game):
+    """Without memory they show what can be seen now, not what has been seen."""
+    differ = 0
+    for memory in (MEMORY_PERFECT, MEMORY_NONE):
+        options = {"memory": MEMORY_MODES[memory], "render_mode": "svg"}
+        env = card_envs.make(game.name, **options)
+        seat, vector = (
+            SingleSeatEnv(game.name, seat=0, **options),
+            SingleSeatVectorEnv(game.name, 1, seat=0, **options),
+        )
+        env.reset(seed=1)
+        _, info = seat.reset(seed=1)
+        vector.reset(seed=1)
+        for _ in range(12):
+            player = env.possible_agents.index(env.agent_selection)
+            scene, other = (
+                game.scene(env.states, 0, player, m, False) for m in (memory, 1 - memory)
+            )
+            assert env.render() == env._repr_svg_() == picture.draw(scene, game.style).svg()
+            differ += scene != other
+            states = seat._games.arena.states
+            expected = picture.draw(game.scene(states, 0, 0, memory, False), game.style).svg()
+            assert seat.render() == seat._repr_svg_() == vector.render()[0] == expected
+            env.step(env.legal_actions()[0])
+            action = int(info["action_mask"].argmax())
+            *_, terminated, truncated, info = seat.step(action)
+            vector.step([action])
+            if terminated or truncated or env.terminations[env.agent_selection]:
+                break
+    assert differ or not kit_of(game).is_own  # the smallest has nothing to remember
 
 
 def test_without_the_extra_notebooks_show_no_picture(monkeypatch):

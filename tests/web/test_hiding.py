@@ -98,24 +98,44 @@ def test_hints_are_the_same_in_every_world_that_the_seat_holds_possible(game):
 
 
 @each_game
-def test_what_another_player_does_is_told_as_the_seat_learns_it(game):
-    """In another world in which the same action is possible, it has the same words."""
+@pytest.mark.parametrize("kind", ["play", "watch"])
+def test_what_another_player_does_is_told_as_the_seat_learns_it(game, kind):
+    """In another world in which the same action is possible, it has the same words, and points at
+    the same."""
     told = 0
     for table in tables_of(game):
+        table.kind = kind
         if table.table.player == table.seat:
             continue
         other = other_world(table, 7)
-        action = table.table.legal_actions()[-1]
-        if action not in other.table.legal_actions():
-            continue
-        for world in (table, other):
-            world._note(world.table.states, action)
-        eyes = (table.seat, "all", "mover")
-        words = [table.visible_words(table.steps - 1, e).words for e in eyes]
-        assert words == [other.visible_words(other.steps - 1, e).words for e in eyes]
-        assert len(set(words)) == 1  # as long as something is secret, there is one pair of eyes
-        told += 1
+        for action in {*table.table.legal_actions()} & {*other.table.legal_actions()}:
+            for world in (table, other):
+                world._note(world.table.states, action)
+                world._note_touched(world.steps - 1, world.table.states, action)
+            assert table._moves[-1].touched == other._moves[-1].touched
+            eyes = (table.seat, "all", "mover")
+            words = [table.visible_words(table.steps - 1, e).words for e in eyes]
+            assert words == [other.visible_words(other.steps - 1, e).words for e in eyes]
+            # As long as something is secret, there is one pair of eyes.
+            assert set(words) == {table._moves[-1].public}
+            told += 1
+            del table._moves[-1], other._moves[-1]
     assert told
+
+
+def test_a_hidden_decision_points_at_nothing():
+    """Else the page would outline the card that was given away."""
+    hidden = 0
+    for param in EACH_GAME:
+        for table in tables_of(param.values[0]):
+            for action in table.table.legal_actions():
+                table._note(table.table.states, action)
+                table._note_touched(table.steps - 1, table.table.states, action)
+                move = table._moves.pop()
+                if not move.hides_nothing:
+                    hidden += 1
+                    assert move.touched == ()
+    assert hidden
 
 
 @few_games
@@ -133,9 +153,11 @@ def test_ones_own_decision_is_told_twice_only_where_the_others_learn_less(game):
         assert words == (public if is_all else f"{public} ({own})")
 
 
-def test_the_private_words_of_a_decision_are_for_its_player_and_for_the_end():
+@pytest.mark.parametrize("kind", ["play", "watch"])
+def test_the_private_words_of_a_decision_are_for_its_player_and_for_the_end(kind):
     """A player who gives a card away knows which one."""
     table = table_at(EACH_GAME[0].values[0], 0, 0, 0)
+    table.kind = kind
     table._moves += [
         _Words(0, "give a bear", "give a card"),
         _Words(1, "give a fox", "give a card"),
