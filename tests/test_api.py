@@ -1057,6 +1057,8 @@ def test_options_of_a_reset_are_refused(game):
     ):
         with pytest.raises(ValueError, match=r"reset\(\) takes .*, got 'num_players'"):
             env.reset(options={"num_players": 3})
+        with pytest.raises(TypeError, match=r"reset\(\) takes options as a dict, got 5"):
+            env.reset(options=5)
         env.reset(seed=1, options={})
 
 
@@ -1082,6 +1084,7 @@ def test_an_illegal_action_in_a_seat(game):
     assert (reward, terminated, truncated) == (-1.0, True, False)
     assert ending.observation_space.contains(observation)
     assert not info["action_mask"].any()
+    assert "place" not in info  # of a game that was not played to its end
     with pytest.raises(gymnasium.error.ResetNeeded):
         ending.step(0)
     with pytest.raises(ValueError, match=f"action {illegal} is not legal; legal actions:"):

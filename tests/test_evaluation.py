@@ -197,6 +197,17 @@ def test_the_seed_is_that_of_the_agents_too():
     assert seeds == [5]
 
 
+def test_a_tournaments_seed_is_that_of_its_agents_and_their_orders(monkeypatch):
+    from card_envs.evaluation import tournament
+
+    seeds = []
+    make, orders = tournament.made_agent, tournament.random_orders
+    monkeypatch.setattr(tournament, "made_agent", lambda *a: (seeds.append(a[2]), make(*a))[1])
+    monkeypatch.setattr(tournament, "random_orders", lambda *a: (seeds.append(a[0]), orders(*a))[1])
+    run_tournament(SMALL, ["random", first_legal], 2, 4, seed=7)
+    assert seeds == [7, 7, 7]
+
+
 def test_shares_of_victories_stay_between_0_and_1(monkeypatch):
     """Where one always wins: rank rewards reach below 0, and have wider bounds."""
 

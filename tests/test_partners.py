@@ -58,6 +58,16 @@ def test_whoever_is_the_partner_plays_as_given_and_nobody_else(game):
     assert np.array_equal(played.standing, copies.standing)
 
 
+@pytest.mark.parametrize("game", GAMES)
+def test_agents_that_choose_at_random_have_the_seed(game, monkeypatch):
+    from card_envs.evaluation import partners
+
+    seeds, make = [], partners.made_agent
+    monkeypatch.setattr(partners, "made_agent", lambda *a: (seeds.append(a[2]), make(*a))[1])
+    play_with_partner(game, *["random"] * 3, game.partners_from, SEEDS, agent_seed=7)
+    assert seeds == [7, 7, 7]
+
+
 class Following(FollowingAgent, Follower):
     """Plays the first legal action, or gives up, and notes of how many decisions it was told."""
 

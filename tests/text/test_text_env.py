@@ -338,6 +338,24 @@ def test_an_answer_that_fits_several_actions_lists_them():
 
 
 @few_games
+def test_who_answered_again_has_not_lost_the_game(game):
+    """It is lost by the one whose last try was wrong, and by nobody who was wrong before."""
+    env = text_env(game, 1, max_tries=2)
+    first, _ = env.get_observation()
+    env.step("?")
+    while env.get_observation()[0] == first:
+        env.step(f"[{env.legal_actions[0]}]")
+    loser, _ = env.get_observation()
+    env.step("?")
+    assert env.step("?")[0]
+    env.close()
+    assert env.game_info[first]["wrong_answers"] == 1
+    assert [env.game_info[k]["invalid_move"] for k in range(env.num_players)] == [
+        k == loser for k in range(env.num_players)
+    ]
+
+
+@few_games
 def test_wrong_answers_lose_the_game(game):
     env = text_env(game, 1, max_tries=2)
     loser, _ = env.get_observation()
