@@ -61,7 +61,7 @@ class _Words:
 
 @dataclass(frozen=True)
 class _KnownRounds:
-    """The rounds that begin in the first so many positions, and the results shown in the last."""
+    """The rounds that begin in the positions looked at, and the results that the last one shows."""
 
     positions: int = 0
     starts: Sequence[RoundStart] = ()
