@@ -54,6 +54,7 @@ def test_worlds_follow_from_what_the_seat_knows(game):
             assert env.states.tobytes() == batch.states[k : k + 1].tobytes()
         batch.reset(4)
         assert not {*batch.seeds.tolist()} & {*again.seeds.tolist()}
+        assert len({*batch.seeds.tolist()}) == 6
         batch.reset(3)
         assert batch.states.tobytes() == first
     assert true.states.tobytes() == before
