@@ -395,10 +395,21 @@ def test_all_pages_of_a_table_are_told_the_same(visit):
         assert two.turn(two.hear("state")) == after
 
 
+def scope_of(table):
+    """What the application is called with for a page's talk."""
+    return {
+        "type": "websocket",
+        "path": f"/tables/{table}",
+        "raw_path": f"/tables/{table}".encode(),
+        "headers": [(b"host", HOST.encode()), (b"origin", ORIGIN["origin"].encode())],
+        "query_string": b"",
+        "root_path": "",
+    }
+
+
 def test_a_page_that_goes_while_agents_play_is_no_error(visit):
     """Its talk ends quietly, and the game goes on without it."""
     client = visit()
-    headers = [(b"host", HOST.encode()), (b"origin", ORIGIN["origin"].encode())]
     is_agents_turn = False
     while not is_agents_turn:
         table = begin(client, wanted(GAME, seat=1))
@@ -412,25 +423,11 @@ def test_a_page_that_goes_while_agents_play_is_no_error(visit):
             if told[-1] == "state":
                 raise OSError("the page has gone")
 
-        path = f"/tables/{table}"
-        scope = {"type": "websocket", "path": path, "raw_path": path.encode(), "headers": headers}
-        anyio.run(client.app, {**scope, "query_string": b"", "root_path": ""}, receive, send)
+        anyio.run(client.app, scope_of(table), receive, send)
         is_agents_turn = "state" in told
     assert told[:2] == ["accept", "welcome"]
     with talk(client, table) as page:
         assert page.hear("welcome")["state"]["legal"]
-
-
-def scope_of(table):
-    """What the application is called with for a page's talk."""
-    return {
-        "type": "websocket",
-        "path": f"/tables/{table}",
-        "raw_path": f"/tables/{table}".encode(),
-        "headers": [(b"host", HOST.encode()), (b"origin", ORIGIN["origin"].encode())],
-        "query_string": b"",
-        "root_path": "",
-    }
 
 
 @pytest.mark.parametrize("seat", [None, GAME.default_players - 1])
@@ -525,7 +522,6 @@ def test_a_page_that_takes_no_message_is_cut_off(visit, monkeypatch):
     """It is welcomed when it tries again; nobody waits for it twice."""
     monkeypatch.setattr("card_envs.web.app._SLOW_PAGE", 0.05)
     client = visit()
-    headers = [(b"host", HOST.encode()), (b"origin", ORIGIN["origin"].encode())]
     last = GAME.default_players - 1
     table = begin(client, wanted(GAME, seat=last))
     came, told = ["connect"], []
@@ -540,12 +536,9 @@ def test_a_page_that_takes_no_message_is_cut_off(visit, monkeypatch):
         if told[-1] == "state":
             await anyio.sleep(60)
 
-    path = f"/tables/{table}"
-    scope = {"type": "websocket", "path": path, "raw_path": path.encode(), "headers": headers}
-
     async def look_on():
         with anyio.fail_after(30):
-            await client.app({**scope, "query_string": b"", "root_path": ""}, receive, send)
+            await client.app(scope_of(table), receive, send)
 
     anyio.run(look_on)
     assert told == ["accept", "welcome", "state"]
