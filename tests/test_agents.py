@@ -16,6 +16,7 @@ from helpers import (
     EACH_GAME,
     FEW_GAMES,
     TABLES,
+    Habits,
     begin,
     copy_of,
     is_over,
@@ -28,6 +29,7 @@ from helpers import (
     positions_of,
     stacked,
     table_sizes,
+    walk,
 )
 
 import card_envs
@@ -773,6 +775,40 @@ def test_the_arena_leaves_the_callers_seats_to_them(game):
     assert decisions >= games
     assert arena.states["terminated"].all()
     assert arena.returns.sum(axis=1) == pytest.approx(np.zeros(games), abs=1e-9)
+
+
+@each_game
+def test_who_gives_up_keeps_what_was_paid_before(game):
+    """The forfeit comes on top, as ``on_illegal="terminate"`` adds it."""
+    n, numbers = game.min_players, np.arange(8)
+    arena = Arena(game, len(numbers), [None], reward="score")
+    nobody = np.zeros((len(numbers), game.max_players), np.int64)
+    arena.start(numbers, numbers.astype(np.uint64), np.full(len(numbers), n), nobody)
+    habits, paid_before = Habits(game, 1), 0
+    for i in numbers:
+        table = BaseTable(game, [None] * n, seed=int(i), reward="score")
+        while not table.returns.any() and not table.is_over:
+            action = habits.choose(table.states)
+            table.step(action)
+            arena.act(numbers[i : i + 1], np.array([action]))
+        if table.is_over:
+            continue
+        paid_before += 1
+        player, expected = table.player, table.returns.copy()
+        expected[player] -= 1.0
+        table.forfeit(player)
+        arena.forfeit(numbers[i : i + 1])
+        assert table.returns.tolist() == arena.returns[i, :n].tolist() == expected.tolist()
+    assert paid_before > 0 or pays_at_the_end_only(game)
+
+
+def pays_at_the_end_only(game):
+    """Whether no game has paid anybody before its last decision."""
+    for seed in range(20):
+        for states in walk(game, game.min_players, seed, reward="score"):
+            if states["rewards"].any() and not is_over(states):
+                return False
+    return True
 
 
 class Listener(Follower):

@@ -386,6 +386,15 @@ def test_returned_arrays_are_the_same_buffers_unless_copies_are_asked_for(game):
     second[0][:] = 0.5
     third = copying.step(second[1].argmax(axis=1))
     assert not (third[0] == 0.5).all()
+    sizes = game.min_players, game.max_players
+    mixed = card_envs.make_vec(game.name, 32, num_players=sizes, copy=True)
+    mixed.reset(seed=1)
+    kept = mixed.num_players
+    before = kept.tolist()
+    mixed.reset(seed=2)
+    assert kept.tolist() == before
+    if len(set(sizes)) > 1:
+        assert mixed.num_players.tolist() != before
 
 
 def main() -> None:

@@ -768,27 +768,36 @@ def test_pictures_of_a_replay(replay_file, tmp_path, capsys):
     assert strip.find("{http://www.w3.org/2000/svg}desc").text == told
 
 
-def test_what_a_video_shows(replay_file, tmp_path, monkeypatch):
+@each_game
+def test_what_a_video_shows(game, tmp_path, monkeypatch):
     """Always the same side of the table, the last decision as far as it is known there, rewards."""
     shown = []
+    replay_file = tmp_path / "game.json"
+    env = mid_game(game, game.default_players, decisions=40)
+    replay_file.write_bytes(env.unwrapped.save())
+    replay = Replay.load(replay_file)
 
     def frames(scenes, captions, style, theme):
         shown.extend(zip(scenes, captions, strict=True))
         return iter([np.zeros(SHAPE, np.uint8)])
 
     monkeypatch.setattr(picture, "frames", frames)
-    assert replayed(replay_file, "--video", tmp_path / "game.gif") == 0
-    assert {scene.observer for scene, _ in shown} == {0}
-    assert shown[0][1] == ""
-    replay = Replay.load(replay_file)
-    game = card_envs.load_game(replay.game)
-    for (_, caption), (number, (states, action)) in zip(
-        shown[1:], enumerate(replay.steps(), 1), strict=True
-    ):
-        player = int(states["current_player"][0])
-        names = game.action_name(action), game.public_action_name(states, 0, action)
-        assert caption.startswith(f"Decision {number}, player_{player}: {names[player != 0]}.")
-        assert caption.endswith("No reward.") or "Rewards: " in caption
+    for perspective in ("", "all", *range(env.num_players)):
+        shown.clear()
+        options = [] if perspective == "" else ["--perspective", perspective]
+        assert replayed(replay_file, "--video", tmp_path / "game.gif", *options) == 0
+        seat = perspective if isinstance(perspective, int) else 0
+        assert {scene.observer for scene, _ in shown} == {seat}
+        assert shown[0][1] == ""
+        for (_, caption), (number, (states, action)) in zip(
+            shown[1:], enumerate(replay.steps(), 1), strict=True
+        ):
+            player = int(states["current_player"][0])
+            name = game.action_name_at(states, 0, action)
+            if perspective != "all" and player != seat:
+                name = game.public_action_name(states, 0, action)
+            assert caption.startswith(f"Decision {number}, player_{player}: {name}.")
+            assert caption.endswith("No reward.") or "Rewards: " in caption
 
 
 def test_frames_of_a_video_are_of_one_size():

@@ -180,4 +180,18 @@ def test_intervals_are_narrower_with_more_deals():
 def test_intervals_of_few_deals_are_widened_to_students(deals):
     """A bootstrap's variance lacks a factor, and its quantiles are those of a normal."""
     quantiles = scipy.stats.t.ppf(0.975, deals - 1) / scipy.stats.norm.ppf(0.975)
-    assert _widening(deals) == pytest.approx(quantiles * np.sqrt(deals / (deals - 1)))
+    expected = quantiles * np.sqrt(deals / (deals - 1))
+    assert _widening(deals) == pytest.approx(expected)
+
+
+def test_the_intervals_are_those_of_the_bootstrap_widened(monkeypatch):
+    rng = np.random.default_rng(4)
+    tables = [((0, 1), drawn_rankings([0.0, 0.5], 6, rng))]
+    rating, low, high = ratings_of(2, tables)
+    monkeypatch.setattr("card_envs.evaluation.ratings._widening", lambda deals: 1.0)
+    same, bare_low, bare_high = ratings_of(2, tables)
+    assert (rating == same).all()
+    factor = _widening(6)
+    assert factor > 1.4
+    assert rating - low == pytest.approx(factor * (rating - bare_low))
+    assert high - rating == pytest.approx(factor * (bare_high - rating))

@@ -121,6 +121,16 @@ def test_an_unfinished_game_is_a_replay(played):
         assert beginning.play()["steps"][0] == max(0, length - 1)
 
 
+def test_a_redraw_after_the_end_is_replayed(played):
+    """There are games in which cards stay hidden to the end."""
+    env = played[0].clone()
+    for seed in range(4):
+        env.determinize("player_0", seed)
+    replay = Replay.of(env)
+    assert replay.actions[-4:] == tuple(Redraw(0, seed) for seed in range(4))
+    assert replay.play().tobytes() == env.states.tobytes()
+
+
 def test_numbers_of_numpy_can_be_saved(played):
     game = played[0].game
     options = {

@@ -163,6 +163,18 @@ def test_the_lowest_total_of_all_rounds_wins(scores, rank, win):
 
 
 @pytest.mark.rule("BG-3")
+def test_totals_that_no_game_of_six_rounds_reaches_are_observed_as_the_highest_that_it_does():
+    """Totals up to 216 and leads up to 72; the game counts on."""
+    for total, lead in product((215, 216, 217, 300, 1440), (0, 71, 72, 73, 200)):
+        scores = [total, total - lead, 0, 0, 0, 0]
+        table = Table.lay_out("1234", "5678", scores=scores, options={"rounds": 40})
+        for view in (table.observe(0), table.full_state(0)):
+            shown = [min(score, 216) / 216 for score in scores[:2]]
+            assert view["totals"][:2] == pytest.approx(shown)
+            assert view["scores"][:2] == pytest.approx([min(lead, 72) / 72, 0.0])
+
+
+@pytest.mark.rule("BG-3")
 @pytest.mark.parametrize("num_players", NUM_PLAYERS)
 def test_places_and_rewards_of_whole_games(num_players):
     for seed in range(5):

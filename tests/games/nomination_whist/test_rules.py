@@ -108,10 +108,11 @@ def test_bids_that_are_met_pay_their_number_and_one():
     states = begin_with(
         [HEART + 5, CLUB + 5], [SPADE + 1, CLUB + 2], [HEART + 3, CLUB + 3], reward="score"
     )
+    states["standing"][0, :3] = 1, 1, 0  # of the first deal
     step(states, 2, 0, 1)
     play(states, HEART + 5, SPADE + 1, HEART + 3, CLUB + 5, CLUB + 2, CLUB + 3)
     assert states["deal"][0] == 3
-    assert states["standing"][0, :3].tolist() == [0, 3, 1]
+    assert states["standing"][0, :3].tolist() == [1, 4, 1]
     mean = 4 / 3
     expected = [(points - mean) * SCORE_SCALE for points in (0, 3, 1)]
     assert states["rewards"][0, :3].tolist() == pytest.approx(expected)
