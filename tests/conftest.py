@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -13,12 +14,12 @@ from pettingzoo.utils.env_logger import EnvLogger
 
 from card_envs.games import GAMES
 
-# What only the repository can run is tested where its dependency group is installed. All these
-# tests make tiny runs.
+# What only the repository can run is tested where its dependency groups are installed.
+_NEEDS_GROUPS = re.compile(r"^(from|import) (benchmarks|tiny_runs|torch)\b", re.MULTILINE)
 collect_ignore = [
     path.name
     for path in Path(__file__).parent.glob("test_*.py")
-    if not helpers.HAS_TRAINING and "\nfrom tiny_runs import" in path.read_text(encoding="utf-8")
+    if not helpers.HAS_TRAINING and _NEEDS_GROUPS.search(path.read_text(encoding="utf-8"))
 ]
 
 settings.register_profile(

@@ -457,6 +457,18 @@ def kit_of(game: Game) -> Kit:
 ALL_GAMES = list(_KITS)
 #: Every game once.
 EACH_GAME = [pytest.param(game, id=game.id) for game in ALL_GAMES]
+#: The game with the smallest observation: for what is the same in all games.
+SMALL = min(ALL_GAMES, key=lambda game: game.fields.size)
+#: The same among this package's own with a heuristic and several table sizes.
+SCRIPTED = min(
+    (
+        game
+        for game in ALL_GAMES
+        if kit_of(game).is_own and game.heuristic is not None and game.max_players > 2
+    ),
+    key=lambda game: game.fields.size,
+)
+
 #: Compiling a search, or loops for threads, takes longer than compiling the rules: `make test` does
 #: it for these games, `make test-slow` for all.
 SEARCHED = {ALL_GAMES[0], min(ALL_GAMES, key=lambda game: game.num_actions)}

@@ -13,8 +13,8 @@ import torch
 
 pytest.importorskip("sb3_contrib")
 
+from helpers import SCRIPTED, SMALL
 from kuhn_poker import GAME as KUHN
-from tiny_runs import SCRIPTED, SMALL
 
 from benchmarks import algorithm_cells, algorithms, report, tables
 from benchmarks.algorithm_cells import Cell, Comparison

@@ -14,8 +14,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from helpers import network_of
-from tiny_runs import SCRIPTED, SMALL
+from helpers import (
+    SCRIPTED,
+    SMALL,
+    network_of,
+)
 
 import card_envs
 from benchmarks import report, tables

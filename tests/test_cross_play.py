@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from tiny_runs import SCRIPTED
+from helpers import SCRIPTED
 
 from benchmarks import cross_play, tables
 from benchmarks.tables.__main__ import main as show_tables

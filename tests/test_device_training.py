@@ -10,8 +10,14 @@ import pytest
 pytest.importorskip("torch")
 
 import torch
-from helpers import ALL_GAMES, kit_of, needs_training
-from tiny_runs import SCRIPTED, policy_file, random_network, tiny_run
+from helpers import (
+    ALL_GAMES,
+    SCRIPTED,
+    kit_of,
+    needs_training,
+)
+from random_policies import policy_file, random_network
+from tiny_runs import tiny_run
 
 from card_envs.agents import NetworkAgent
 from card_envs.contract.game import Game

@@ -14,8 +14,13 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 import scipy.optimize
-from helpers import ALL_GAMES, EACH_GAME
-from tiny_runs import SCRIPTED, SMALL, policy_file
+from helpers import (
+    ALL_GAMES,
+    EACH_GAME,
+    SCRIPTED,
+    SMALL,
+)
+from random_policies import policy_file
 
 import card_envs.evaluation.display as display
 from card_envs.agents import FunctionAgent, RandomAgent, choose, make_agent, shipped_policies

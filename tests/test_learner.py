@@ -13,8 +13,16 @@ pytest.importorskip("torch")
 
 import torch
 from exploitability import exploitability
-from helpers import EACH_GAME, FEW_GAMES, needs_training, table_sizes
-from tiny_runs import SCRIPTED, SMALL, policy_file, random_network, tiny_run
+from helpers import (
+    EACH_GAME,
+    FEW_GAMES,
+    SCRIPTED,
+    SMALL,
+    needs_training,
+    table_sizes,
+)
+from random_policies import policy_file, random_network
+from tiny_runs import tiny_run
 
 import card_envs
 from card_envs.agents import NetworkAgent

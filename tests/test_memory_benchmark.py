@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from tiny_runs import SCRIPTED
+from helpers import SCRIPTED
 
 from benchmarks import memory, tables
 from benchmarks.recurrent_ppo import CORES, ActorCritic, _advantages, play

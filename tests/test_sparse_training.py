@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from tiny_runs import SCRIPTED, SMALL
+from helpers import SCRIPTED, SMALL
 from torch import nn
 from torch.distributions import Categorical, kl_divergence
 

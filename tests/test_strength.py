@@ -12,8 +12,15 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from helpers import ALL_GAMES, SHIPPED, table_sizes
-from tiny_runs import SCRIPTED, SMALL, TINY, policy_file, random_network
+from helpers import (
+    ALL_GAMES,
+    SCRIPTED,
+    SHIPPED,
+    SMALL,
+    table_sizes,
+)
+from random_policies import policy_file, random_network
+from tiny_runs import TINY
 
 from benchmarks import all_agents, report, strength
 from benchmarks.tables import TABLES, learning

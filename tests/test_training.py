@@ -16,17 +16,18 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from helpers import ALL_GAMES, EACH_GAME, SHIPPED, kit_of, table_sizes
-from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-from tiny_runs import (
+from helpers import (
+    ALL_GAMES,
+    EACH_GAME,
     SCRIPTED,
+    SHIPPED,
     SMALL,
-    TINY,
-    policy_file,
-    random_network,
-    tiny_config,
-    tiny_run,
+    kit_of,
+    table_sizes,
 )
+from random_policies import policy_file, random_network
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tiny_runs import TINY, tiny_config, tiny_run
 
 import training
 from benchmarks.tables import TABLES, committed, readme

@@ -7,8 +7,12 @@ import pytest
 
 pytest.importorskip("torch")
 
-from helpers import needs_training
-from tiny_runs import SMALL, TINY, policy_file, tiny_run
+from helpers import (
+    SMALL,
+    needs_training,
+)
+from random_policies import policy_file
+from tiny_runs import TINY, tiny_run
 
 from card_envs.agents import NetworkAgent, shipped
 from training import ship, train

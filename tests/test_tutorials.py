@@ -7,9 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from helpers import TINY_LEARNER, needs_training
+from helpers import (
+    SCRIPTED,
+    TINY_LEARNER,
+    needs_training,
+)
 from integrations.test_cleanrl import TINY
-from tiny_runs import SCRIPTED
 
 pytestmark = needs_training
 ROOT = Path(__file__).parent.parent

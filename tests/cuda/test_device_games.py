@@ -10,7 +10,9 @@ pytest.importorskip("torch")
 pytest.importorskip("pydantic")
 
 import torch
-from tiny_runs import SCRIPTED, policy_file, tiny_run
+from helpers import SCRIPTED
+from random_policies import policy_file
+from tiny_runs import tiny_run
 
 from training.games import device
 from training.improve import ImprovementRun

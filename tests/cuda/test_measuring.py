@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("pydantic")
 
-from tiny_runs import SCRIPTED
+from helpers import SCRIPTED
 
 from benchmarks import gpu
 
