@@ -17,7 +17,7 @@ def text_of(game, states, player):
     legal = np.flatnonzero(mask_of(game, states)).tolist() if is_mover else []
     try:
         return describe(game, states, 0, player), legal
-    except KeyError:  # a phase in which a game cannot be over
+    except (KeyError, IndexError):  # a phase in which no game is over, an answer to no request
         return None
 
 

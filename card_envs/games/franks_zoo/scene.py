@@ -35,12 +35,14 @@ from card_envs.games.franks_zoo.cards import (
     LAY_CARDS,
     LAY_SIZE,
     LION,
+    MAY_ASK,
     MAY_PLAY,
     NO_LAY,
     NUM_KINDS,
+    TOGETHER,
 )
 from card_envs.games.franks_zoo.knowledge import count_elsewhere, known_of
-from card_envs.games.franks_zoo.legal import may_ask
+from card_envs.games.franks_zoo.legal import holds, may_ask
 from card_envs.games.franks_zoo.rules import first_leader
 from card_envs.games.franks_zoo.state import (
     ANSWER,
@@ -312,14 +314,29 @@ def _turn(s: Any, observer: int) -> str:
             return "pass; the joker alone cannot lead"
         return "lead with any set"
     last_set = int(s["last_set"])
-    beat = f"beat {_animals(int(LAY_ANIMAL[last_set]), int(LAY_SIZE[last_set]))}"
-    if may_ask(s, mover):
+    beaten = _animals(int(LAY_ANIMAL[last_set]), int(LAY_SIZE[last_set]))
+    ways = []
+    if mover != observer or _holds_one_of(s, MAY_PLAY[last_set]):
+        ways.append(f"beat {beaten}")
+    if may_ask(s, mover) and (mover != observer or _holds_one_of(s, MAY_ASK[last_set])):
         senior = label_of(int(s["partner"][mover]), observer)
-        return f"{beat}, ask {senior} for help, or pass"
-    return f"{beat}, or pass"
+        ways.append(f"ask {senior} for help")
+    if not ways:
+        return f"pass; you hold nothing that beats {beaten}"
+    return ", ".join([*ways, "or pass"])
 
 
 def _answer(s: Any, observer: int) -> str:
     """FZ-19: to complete a set or to refuse."""
     asker = label_of(int(s["asker"]), observer)
+    may_play = np.append(MAY_PLAY[s["last_set"]], False)  # where lays make no set: NO_LAY
+    completes = may_play[TOGETHER[s["request"]]]
+    if s["current_player"] == observer and not _holds_one_of(s, completes):
+        return f"pass; you hold nothing that helps {asker}"
     return f"help {asker} with cards that complete the set, or refuse: pass"
+
+
+def _holds_one_of(s: Any, lays: NDArray[np.bool_]) -> bool:
+    """Whether the player to move holds the cards of one of the lays that are marked (129,)."""
+    hand = packed(s["hand"], int(s["current_player"]))
+    return any(holds(hand, lay) for lay in np.flatnonzero(lays).tolist())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -15,14 +16,14 @@ from games.franks_zoo.table import (
     give,
     put,
 )
-from helpers import copy_of, is_over, kinds_of_actions, mask_of
+from helpers import copy_of, is_over, kinds_of_actions, mask_of, positions_of
 
 from card_envs.contract.observing import MEMORY_MODES
 from card_envs.games import rules_file
 from card_envs.games.franks_zoo import rules
-from card_envs.games.franks_zoo.actions import ACTIONS
-from card_envs.games.franks_zoo.cards import ANIMAL_NAMES, BEATEN_BY
-from card_envs.games.franks_zoo.state import ANSWER, EXCHANGE
+from card_envs.games.franks_zoo.actions import ACT, ACTIONS
+from card_envs.games.franks_zoo.cards import ANIMAL_NAMES, BEATEN_BY, NO_LAY
+from card_envs.games.franks_zoo.state import ANSWER, EXCHANGE, TURN
 from card_envs.render.text import describe
 
 memory_modes = pytest.mark.parametrize("memory", MEMORY_MODES)
@@ -251,16 +252,42 @@ def test_the_last_set_is_told_with_what_beats_it(last, cards, played, note):
         assert (zone.name, cards_in(zone), zone.note) == ("last set", last, f"{whose}; {note}")
         text = " ".join(told(table, player).split())
         assert f" Last set: {cards} ({whose}; {note}). " in text
-    assert scene_of(table, 1).prompt == f"Your turn: beat {played}, or pass."
     assert scene_of(table, 3).prompt == f"Player 1 is to beat {played}, or pass."
 
 
 def test_what_a_senior_can_do_is_told():
     """They cannot ask; nor can a junior whose senior is out."""
-    table = Table.lay_out("C", "", "HF", "OOI", last="MM", owner=3, hand_number=2, player=0)
+    table = Table.lay_out("CC", "", "HF", "OOI", last="MM", owner=3, hand_number=2, player=0)
     assert told(table, 0).endswith("\n\nYour turn: beat 2 mice, or pass.")
-    table = Table.lay_out("", "CC", "HF", "OOI", last="MM", owner=1, hand_number=2)
+    table = Table.lay_out("", "HF", "CC", "OOI", last="MM", owner=1, hand_number=2)
     assert told(table, 2).endswith("\n\nYour turn: beat 2 mice, or pass.")
+
+
+def test_a_prompt_names_what_is_legal_and_what_others_may_take_to_be_legal():
+    """Of a player's cards the others know no more than before."""
+    seen = Counter()
+    for num_players in range(GAME.min_players, GAME.max_players + 1):
+        for states in positions_of(GAME, num_players):
+            phase, mover = int(states["phase"][0]), int(states["current_player"][0])
+            if is_over(states) or phase == EXCHANGE or states["last_set"][0] == NO_LAY:
+                continue
+            legal = mask_of(GAME, states)
+            own = GAME.scene(states, 0, mover, 0, False).prompt
+            if phase == ANSWER:
+                ways = {" help ": legal[: ACT.ask].any()}
+            else:
+                ways = {" beat ": legal[: ACT.ask].any(), " ask ": legal[ACT.ask : ACT.give].any()}
+            for way, is_legal in ways.items():
+                assert (way in own) == is_legal
+                seen[way, bool(is_legal)] += 1
+            other = (mover + 1) % num_players
+            theirs = GAME.scene(states, 0, other, 0, False).prompt
+            assert (" beat " in theirs) == (phase == TURN)
+            changed = copy_of(GAME, states)
+            changed["hand"][0, mover] = 0
+            assert GAME.scene(changed, 0, other, 0, False).prompt == theirs
+    assert min(seen.values()) > 3, seen
+    assert len(seen) == 6
 
 
 def test_the_simple_game_and_a_request_are_told():
