@@ -65,13 +65,15 @@ def advise(
         found = asked.search(turn)
         return found.actions
 
-    choice = checked_choice(agent, turn, act)
     legal = np.flatnonzero(turn.action_mask[0]).tolist()
     opinions: dict[int, dict[str, Any]] = {action: {"action": action} for action in legal}
     if isinstance(agent, NetworkAgent):
-        for action, share in enumerate(agent.probabilities(turn)[0].tolist()):
-            if action in opinions:
-                opinions[action]["probability"] = share
+        probabilities = agent.probabilities(turn)[0]
+        choice = int(probabilities.argmax())  # what it draws may be what it hardly ever plays
+        for action, opinion in opinions.items():
+            opinion["probability"] = float(probabilities[action])
+    else:
+        choice = checked_choice(agent, turn, act)
     if found is not None:
         for action in np.flatnonzero(found.visits[0]).tolist():
             opinions[action]["value"] = float(found.values[0, action])

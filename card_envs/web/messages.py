@@ -271,7 +271,7 @@ class Advice(_Message):
     Args:
         step: The decision.
         agent: The agent's label.
-        choice: The action that it would take.
+        choice: The action that it would take; of a policy, which may draw, the most probable.
         opinions: Of the actions that it prefers, best first; the choice is among them, and so is
             the action that was played, where that is no secret.
         others: How many more legal actions there are.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers import ALL_GAMES, EACH_GAME, FEW_GAMES, kit_of, mid_game, replayed
+from helpers import ALL_GAMES, EACH_GAME, FEW_GAMES, kit_of, mid_game, network_of, replayed
 
 from card_envs.agents import (
     Agent,
@@ -75,6 +75,19 @@ def test_an_advice_has_the_choice_first_then_the_likeliest():
     assert len(advice.opinions) + advice.others == len(env.legal_actions())
     assert all(o.words == GAME.action_name_at(env.states, 0, o.action) for o in advice.opinions)
     assert all(o.value is None for o in advice.opinions)
+
+
+def test_of_a_policy_that_draws_the_likeliest_action_is_advised():
+    """What it draws may be an action that it hardly ever plays."""
+    env = mid_game(GAME, GAME.default_players)
+    network = network_of(GAME)
+    for seed in range(20):
+        agent = NetworkAgent(network, "draws", seed=seed)
+        assert agent.draws
+        advice = advise(agent, "draws", GAME, env.states, 0)
+        shares = agent.probabilities(turn_of(GAME, env.states, np.array([0]), agent.view))[0]
+        assert advice.choice == shares.argmax()
+        assert max(shares) < 0.9
 
 
 def test_an_agent_that_tells_nothing_but_its_choice_is_shown_with_what_was_played():
