@@ -44,4 +44,4 @@ class Style:
 
     def face(self, name: str) -> Face:
         """The face of a card; by default it shows the card's name."""
-        return self.faces.get(name) or Face("", "#4a4a4a", name)
+        return self.faces.get(name) or Face("", "#4a4a4a")

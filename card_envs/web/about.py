@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from card_envs.agents import agent_names, policy_path, shipped_policies
 from card_envs.contract.game import Game, Option
-from card_envs.contract.style import Style
+from card_envs.contract.style import Face, Style
 from card_envs.games import guide_file, rules_file
+from card_envs.render.colours import BLACK, INK, PAPER, WHITE, mixed, on, player_colour, readable
 from card_envs.web.sessions import Limits
+
+#: How much white a table has at most: in the middle, where something has just happened.
+_LIT = 0.18
 
 
 def guide(game: Game) -> str:
@@ -73,9 +76,36 @@ def _option(option: Option, limits: Limits) -> dict[str, Any]:
     }
 
 
-def _style(style: Style) -> Mapping[str, Any]:
+def player_colours(games: Iterable[Game]) -> list[dict[str, str]]:
+    """The colours of the players at the largest table, with those of their numbers."""
+    colours = [player_colour(k) for k in range(max(game.max_players for game in games))]
+    return [{"colour": colour, "ink": on(colour)} for colour in colours]
+
+
+def _style(style: Style) -> dict[str, Any]:
+    """A game's style, with all colours that follow from its own."""
+    table = style.table
+    while on(mixed(table, WHITE, _LIT)) != WHITE:
+        table = mixed(table, BLACK, 0.05)
     return {
-        "table": style.table,
-        "back": style.back,
-        "faces": {name: asdict(face) for name, face in style.faces.items()},
+        "table": table,
+        "back": {
+            "ground": style.back,
+            "edge": mixed(style.back, BLACK, 0.35),
+            "ink": mixed(style.back, WHITE, 0.3),
+        },
+        "faces": {name: _face(face) for name, face in style.faces.items()},
+        "plain": _face(style.face("")),
+    }
+
+
+def _face(face: Face) -> dict[str, str | None]:
+    ground = mixed(face.colour, PAPER, 0.88)
+    return {
+        "symbol": face.symbol,
+        "label": face.label,
+        "badge": face.badge,
+        "ground": ground,
+        "edge": mixed(face.colour, INK, 0.2),
+        "ink": readable(face.colour, ground),
     }

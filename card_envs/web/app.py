@@ -26,7 +26,7 @@ from card_envs.agents import Agent
 from card_envs.engine.history import Replay
 from card_envs.games import GAMES, load_game, load_games
 from card_envs.utils.version import VERSION
-from card_envs.web.about import about, guide
+from card_envs.web.about import about, guide, player_colours
 from card_envs.web.agents import AgentMenu, NoAgentError
 from card_envs.web.guard import SameOriginMiddleware
 from card_envs.web.kept import KeptTables
@@ -161,6 +161,7 @@ class _Server:
             "version": VERSION,
             "is_open": self._settings.is_open,
             "has_runs": self._settings.runs is not None,
+            "player_colours": player_colours(self._games),
             "games": [about(game, self.menu.labels(game), self._limits) for game in self._games],
         }
         return JSONResponse(answer)

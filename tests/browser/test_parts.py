@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
-from helpers import ALL_GAMES
-
-from card_envs.games import load_game
-from card_envs.render.colours import PAPER, WHITE, contrast, mixed, on, player_colour
 
 
 @pytest.fixture
@@ -93,27 +87,6 @@ def test_cards_come_to_places_by_name_but_not_to_numbered_slots(run):
         """
     )
     assert found == [["-/row/7", 1]]
-
-
-def test_figures_and_numbers_can_be_read_and_white_on_a_table_where_it_is_lit(run):
-    """By the contrast that pictures have."""
-    styles = [load_game(game.id).style for game in ALL_GAMES]
-    colours = sorted({face.colour for style in styles for face in style.faces.values()})
-    grounds = [mixed(colour, PAPER, 0.88) for colour in colours]
-    players = [player_colour(k) for k in range(7)]
-    tables = [style.table for style in styles] + ["#f0e0c0"]
-    figures, numbers, felts = run(
-        "const [colours, grounds, players, tables] = "
-        f"{json.dumps([colours, grounds, players, tables])};"
-        """
-        const { feltOf, on, readable } = await load("colours");
-        return [colours.map((colour, k) => readable(colour, grounds[k])), players.map(on),
-          tables.map((table) => feltOf({ table }))];
-        """
-    )
-    assert numbers == [on(player) for player in players]
-    assert all(contrast(*pair) >= 4.5 for pair in zip(figures, grounds, strict=True))
-    assert all(contrast(WHITE, mixed(felt, WHITE, 0.18)) >= 4.5 for felt in felts)
 
 
 def test_signs_of_the_table_in_words_are_explained_only_if_they_are_drawn(run):

@@ -29,6 +29,7 @@ from card_envs.agents import (
 from card_envs.agents.network import write_policy
 from card_envs.contract.game import View
 from card_envs.envs.aec import CardEnv
+from card_envs.render.colours import WHITE, contrast, mixed, player_colour
 from card_envs.web.agents import AgentMenu, NoAgentError
 from card_envs.web.analysis import advise
 from card_envs.web.sessions import Limits, Session, Tables
@@ -98,8 +99,20 @@ def test_the_page_is_told_of_every_game(client, game):
     assert about["agents"] == [*client.app.state.menu.labels(game)]
     assert about["default_agent"] in about["agents"]
     assert set(about["style"]["faces"]) == set(game.style.faces)
+    for name, face in about["style"]["faces"].items():
+        assert contrast(face["ink"], face["ground"]) >= 4.5
+        assert face["label"] == game.style.faces[name].label
+    assert contrast(WHITE, mixed(about["style"]["table"], WHITE, 0.18)) >= 4.5
     measured = [result for results in about["strength"].values() for result in results]
     assert {result["opponents"] for result in measured} <= {*about["agents"]}
+
+
+def test_players_have_the_colours_that_they_have_in_pictures(client):
+    told = client.get("/api/games").json()["player_colours"]
+    assert len(told) == max(game.max_players for game in ALL_GAMES)
+    for player, colours in enumerate(told):
+        assert colours["colour"] == player_colour(player)
+        assert contrast(colours["ink"], colours["colour"]) >= 4.5
 
 
 def test_the_page_knows_no_game(client):

@@ -1,6 +1,5 @@
 /** Cards as SVG, from a game's style. */
 
-import { INK, mixed, PAPER, readable } from "./colours.js";
 import { s } from "./dom.js";
 
 export const WIDTH = 72;
@@ -8,7 +7,7 @@ export const HEIGHT = 100;
 
 /** The face of a card; one without a face of its own shows its name. */
 export function faceOf(style, name) {
-  return style.faces[name] ?? { symbol: "", colour: "#4a4a4a", label: name, badge: "" };
+  return style.faces[name] ?? style.plain;
 }
 
 /** One card; no name: it lies face down. */
@@ -25,11 +24,9 @@ function outline(fill, edge) {
 
 function front(face, name) {
   const label = face.label ?? name;
-  const ground = mixed(face.colour, PAPER, 0.88);
-  const colour = readable(face.colour, ground);
-  const parts = [outline(ground, mixed(face.colour, INK, 0.2))];
+  const parts = [outline(face.ground, face.edge)];
   const text = (content, x, y, size, properties = {}) =>
-    s("text", { x, y, "font-size": size, "text-anchor": "middle", fill: colour, ...properties }, content);
+    s("text", { x, y, "font-size": size, "text-anchor": "middle", fill: face.ink, ...properties }, content);
   if (face.symbol) {
     const isWord = /^[\x20-\x7e]+$/.test(face.symbol);
     const size = isWord ? (face.symbol.length > 1 ? 40 : 52) : 38;
@@ -56,22 +53,21 @@ function lettering(label, bottom, isLarge) {
   return rows.map((row, k) =>
     s("text", {
       class: "label", x: WIDTH / 2, y: bottom - (rows.length - 1 - k) * (size + 1) + (rows.length > 1 ? 4 : 0),
-      "font-size": size, "text-anchor": "middle", fill: INK,
+      "font-size": size, "text-anchor": "middle",
     }, row));
 }
 
-function back(colour) {
-  const light = mixed(colour, "#ffffff", 0.3);
+function back({ ground, edge, ink }) {
   const lines = [];
   for (let k = -60; k < 100; k += 12) {
     lines.push(`M${k} 8 l84 84`, `M${k + 60} 8 l-84 84`);
   }
   const inner = { x: 8, y: 8, width: WIDTH - 16, height: HEIGHT - 16, rx: 4 };
   return [
-    outline(colour, mixed(colour, "#000000", 0.35)),
+    outline(ground, edge),
     s("svg", { x: inner.x, y: inner.y, width: inner.width, height: inner.height, viewBox: `8 8 ${inner.width} ${inner.height}` },
-      s("path", { d: lines.join(""), stroke: light, "stroke-width": 1.6, opacity: 0.55, fill: "none" })),
-    s("rect", { ...inner, fill: "none", stroke: light, "stroke-width": 1.5 }),
+      s("path", { d: lines.join(""), stroke: ink, "stroke-width": 1.6, opacity: 0.55, fill: "none" })),
+    s("rect", { ...inner, fill: "none", stroke: ink, "stroke-width": 1.5 }),
   ];
 }
 
@@ -79,8 +75,8 @@ function back(colour) {
 function tag(marks) {
   const width = 9 + 9 * marks.length;
   return [
-    s("rect", { x: WIDTH - width - 4, y: HEIGHT - 23, width, height: 18, rx: 5, fill: INK }),
-    s("text", { class: "marks", x: WIDTH - 4 - width / 2, y: HEIGHT - 9, "font-size": 15, "text-anchor": "middle", fill: PAPER }, marks),
+    s("rect", { class: "tag", x: WIDTH - width - 4, y: HEIGHT - 23, width, height: 18, rx: 5 }),
+    s("text", { class: "marks", x: WIDTH - 4 - width / 2, y: HEIGHT - 9, "font-size": 15, "text-anchor": "middle" }, marks),
   ];
 }
 

@@ -56,6 +56,10 @@ function momentOf(wanted) {
 }
 
 games = await ask("/api/games");
+games.player_colours.forEach(({ colour, ink }, player) => {
+  document.documentElement.style.setProperty(`--player-${player}`, colour);
+  document.documentElement.style.setProperty(`--on-player-${player}`, ink);
+});
 document.getElementById("pages").replaceChildren(
   h("a", { href: "#" }, "Play"),
   h("a", { href: "#watch" }, "Watch and replay"),

@@ -1,23 +1,20 @@
 /** Draws a scene: seats, zones and cards as elements. It knows no game. */
 
 import { card, symbolOf } from "./card.js";
-import { feltOf, on } from "./colours.js";
 import { capitalized, h, patch } from "./dom.js";
 
-// Colours of players that people with any colour vision can tell apart (Okabe and Ito).
-const PLAYERS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1"];
 const SHORT = 5; // letters of a counter that needs its name
 const FANNED = 12; // more cards of a kind are one stack
 
 /** Classes of what only holds seats and zones. */
 export const SIDES = ["table", "left", "top-side", "right", "middle", "zones"];
 
-export const playerColour = (player) => PLAYERS[player % PLAYERS.length];
+// The page begins with setting these to what the server says.
+const colourOf = (player) => ({ "--player": `var(--player-${player})`, "--on-player": `var(--on-player-${player})` });
 
 /** A player's number in their colour. */
 export function playerDot(player) {
-  const colour = playerColour(player);
-  return h("span", { class: "dot", style: { "--player": colour, "--on-player": on(colour) }, "aria-hidden": "true" }, `${player}`);
+  return h("span", { class: "dot", style: colourOf(player), "aria-hidden": "true" }, `${player}`);
 }
 
 /**
@@ -35,7 +32,7 @@ export function drawTable(scene, style, options) {
   // Clockwise from the observer, who sits below: up the left side, along the top, down the right side.
   const high = others.length < 2 ? 0 : others.length < 5 ? 1 : 2;
   const [left, top, right] = [others.slice(0, high), others.slice(high, others.length - high), high ? others.slice(-high) : []];
-  const table = h("div", { class: "table", style: { "--felt": feltOf(style) } },
+  const table = h("div", { class: "table", style: { "--felt": style.table } },
     left.length ? h("div", { class: "left" }, left.map(draw)) : null,
     top.length ? h("div", { class: "top-side" }, top.map(draw)) : null,
     right.length ? h("div", { class: "right" }, right.map(draw)) : null,
@@ -55,7 +52,7 @@ function drawSeat(seat, style, options, isOwn = false) {
     class: `seat${isOwn ? " own" : ""}${seat.to_move ? " to-move" : ""}`,
     "aria-label": `${capitalized(seat.label)}${seat.to_move ? ", to move" : ""}`,
     data: { player: seat.player },
-    style: { "--player": playerColour(seat.player) },
+    style: colourOf(seat.player),
   },
     h("header", {},
       playerDot(seat.player),

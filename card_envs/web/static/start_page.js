@@ -2,7 +2,6 @@
 
 import { ask, fromFragment } from "./api.js";
 import { card } from "./card.js";
-import { feltOf } from "./colours.js";
 import { alertUser, capitalized, h } from "./dom.js";
 import { guideOf, inline } from "./guide.js";
 import { showGuide } from "./coach.js";
@@ -131,7 +130,7 @@ export class StartPage {
     const some = names.filter((_, k) => k % step === 0).slice(0, SHOWN);
     const input = h("input", { type: "radio", name: "game", id: `game-${game.id}`, value: game.id, onchange: () => this.choose(game) });
     input.checked = game === this.game;
-    return h("label", { class: "tile", style: { "--felt": feltOf(game.style) } }, input,
+    return h("label", { class: "tile", style: { "--felt": game.style.table } }, input,
       h("span", { class: "fan" }, (some.length ? some : ["", "", ""]).map((name) => card(game.style, name))),
       h("span", { class: "name" }, game.title),
       h("small", {}, `${game.players.min === game.players.max ? game.players.min : `${game.players.min}–${game.players.max}`} players`));
