@@ -570,6 +570,18 @@ def test_a_network_makes_no_difference_between_values_and_their_units(game, hidd
 
 
 @few_games
+def test_a_temperature_divides_the_logits(game):
+    network = network_of(game)
+    rng = np.random.default_rng(1)
+    observation = rng.random((5, game.fields.size)).astype(np.float32)
+    logits = network.logits(observation)
+    for temperature in (0.25, 3.0):
+        divided = network.at_temperature(temperature).logits(observation)
+        assert divided * temperature == pytest.approx(logits, rel=1e-4, abs=1e-4)
+    assert network.logits(observation).tobytes() == logits.tobytes()
+
+
+@few_games
 def test_networks_joined_are_those_networks(game):
     """However many others of whatever sizes are beside them."""
     networks = [network_of(game, 1, [8]), None, network_of(game, 2, [20, 5], "relu")]

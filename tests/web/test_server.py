@@ -587,8 +587,11 @@ def test_an_open_table_says_so_and_shows_everything(visit):
         state = page.turn(welcome["state"])
         page.say("act", step=state["steps"], action=state["legal"][0]["action"])
         state = page.turn(page.hear("state"))
-        frame = page.ask("look", "frame", step=state["steps"], eyes="all")
-        assert frame["scene"]["observer"] == 0
+        frames = [
+            page.ask("look", "frame", step=step, eyes="all") for step in range(state["steps"] + 1)
+        ]
+        assert {frame["scene"]["observer"] for frame in frames} == {0}
+        assert {frame["decision"]["player"] for frame in frames if frame["decision"]} > {0}
         past = page.ask("look", "frame", step=0, eyes="mover")
         assert past["decision"]["player"] == past["scene"]["observer"]
         advice = page.ask("analyse", "advice", step=0, agent="ppo")
