@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from benchmarks import report
 from card_envs.commands import arguments, running
-from card_envs.contract.game import Game, View
+from card_envs.contract.game import Game
+from card_envs.contract.options import View
 from card_envs.engine.seeds import check_given_seed, next_seed, players_of, random_action
 from card_envs.engine.templates import compile_for, reset_games
 from card_envs.games import GAMES, load_game

@@ -16,7 +16,8 @@ from pathlib import Path
 from card_envs import Replay
 from card_envs.agents import names_with_versions
 from card_envs.contract.game import Game
-from card_envs.contract.scene import Card, Scene, mover
+from card_envs.contract.outcome import mover
+from card_envs.contract.scene import Card, Scene
 from card_envs.games import guide_file, load_game
 from card_envs.render import picture, svg
 from card_envs.render.cards import LARGE, draw_card

@@ -20,8 +20,9 @@ from numba.core.runtime import _nrt_python, rtsys
 
 from card_envs.agents import shipped_policies
 from card_envs.agents.network import Network
-from card_envs.contract.game import VIEW_OPTIONS, Game, View
+from card_envs.contract.game import Game
 from card_envs.contract.observing import MEMORY_MODES as MEMORY_MODES
+from card_envs.contract.options import VIEW_OPTIONS, View
 from card_envs.engine.history import Redraw, Replay
 from card_envs.engine.templates import write_full_states
 from card_envs.envs.aec import CardEnv

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from card_envs.agents.network import metadata_of
-from card_envs.contract.game import Game, View
+from card_envs.contract.game import Game
+from card_envs.contract.options import View
 
 
 def onnx_model(nodes, outputs, inputs=(), metadata=None, constants=None, domain=""):

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from card_envs.agents.network import Network, write_policy
-from card_envs.contract.game import Game, View
+from card_envs.contract.game import Game
+from card_envs.contract.options import View
 
 
 def random_network(

@@ -207,6 +207,10 @@ def test_a_wrong_form_is_named_with_what_is_allowed(form, message):
         (lambda: Action("take", "take {a}", a=2, combinations=[[0], [2]]), "rows of 1 places"),
         (lambda: Action("take", "take {a}", a=2, combinations=[[0, 1]]), "rows of 1 places"),
         (lambda: Action("take", "take {a}", a=2, combinations=[[0], [0]]), "are the same"),
+        (
+            lambda: Action("take", "take {a}", a=2, combinations=[[1], [0]]).stride("a"),
+            "'take' has combinations: their numbers have no stride",
+        ),
         (lambda: Parameter(0), "needs values"),
         (lambda: Parameter(["a", "a"]), "all different"),
         (lambda: Parameter(2, ["one"]), "words: 2 are needed, got 1"),

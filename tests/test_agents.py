@@ -49,7 +49,8 @@ from card_envs.agents import (
 )
 from card_envs.agents.network import Network, write_policy
 from card_envs.contract.agent import Follower, FollowingAgent, turn_of
-from card_envs.contract.game import Game, View
+from card_envs.contract.game import Game
+from card_envs.contract.options import View
 from card_envs.engine.arena import Arena
 from card_envs.engine.history import Replay
 from card_envs.engine.seeds import next_seeds, random_action

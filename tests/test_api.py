@@ -178,6 +178,48 @@ def test_a_record_that_was_changed_says_what_is_legal(game, num_players):
 
 
 @tables
+def test_a_record_that_was_changed_is_what_an_environment_tells_of(game, num_players):
+    env, other = (CardEnv(game.name, num_players=num_players) for _ in range(2))
+    other.reset(seed=1)
+    env.reset(seed=2)
+    differed = False
+    for _ in range(30):
+        legal, selected = env.legal_actions(), env.agent_selection
+        env.states[:] = other.states
+        differed |= (legal, selected) != (other.legal_actions(), other.agent_selection)
+        assert env.legal_actions() == other.legal_actions()
+        assert env.agent_selection == other.agent_selection
+        for agent in env.possible_agents:
+            seen, expected = env.observe(agent), other.observe(agent)
+            assert all(seen[key].tobytes() == expected[key].tobytes() for key in expected)
+        other.step(other.legal_actions()[-1])
+        if other.terminations[other.agent_selection]:
+            break
+    assert differed or game.num_actions < 5
+
+
+def test_the_number_of_players_is_set_by_the_constructor_alone():
+    """A kernel would deal to seats that the record has no room for."""
+    env = CardEnv(EACH_GAME[0].values[0].name)
+    with pytest.raises(AttributeError, match="num_players"):
+        env.num_players = 7
+
+
+def test_an_error_within_a_property_of_a_subclass_is_told_as_it_is():
+    class Own(CardEnv):
+        @property
+        def seen(self):
+            return self.game.no_such_thing
+
+    env = Own(EACH_GAME[0].values[0].name)
+    with pytest.raises(AttributeError, match="seen cannot be accessed before reset"):
+        _ = env.seen
+    env.reset(seed=1)
+    with pytest.raises(AttributeError, match="no_such_thing"):
+        _ = env.seen
+
+
+@tables
 def test_a_new_game_is_observed_where_the_last_one_was_not(game, num_players):
     env = CardEnv(game.name, num_players=num_players)
     for _ in range(3):

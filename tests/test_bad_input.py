@@ -38,7 +38,8 @@ from card_envs.agents import (
 )
 from card_envs.agents.network import FORMAT, METADATA_KEY
 from card_envs.contract.agent import turn_of
-from card_envs.contract.game import VIEW_OPTIONS, Game, View
+from card_envs.contract.game import Game
+from card_envs.contract.options import VIEW_OPTIONS, View
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
 from card_envs.evaluation.deals import check_evaluation_options
@@ -267,6 +268,24 @@ def test_agents_are_called_by_strings(game):
             make(game, 256)
     with pytest.raises(TypeError, match="what to call the agent, must be a string, got 3"):
         FunctionAgent(3, len)
+
+
+@few_games
+def test_networks_need_a_name_and_a_view(game):
+    with pytest.raises(TypeError, match="5"):
+        NetworkAgent(network_of(game), 5)
+    with pytest.raises(TypeError, match="a View is needed, such as"):
+        NetworkAgent(network_of(game), "own", "none")
+
+
+@few_games
+@pytest.mark.parametrize("wrong", [[0.7], [-1], [1], [True], [[0], [5]]])
+def test_a_turn_is_of_records_that_there_are(game, wrong):
+    states = begin(game, game.min_players, 1)
+    with pytest.raises(ValueError, match="indices must be whole numbers from 0 to 0, got"):
+        turn_of(game, states, np.array(wrong), View())
+    assert len(turn_of(game, states, [], View())) == 0
+    assert len(turn_of(game, states, [0], View())) == 1
 
 
 @few_games

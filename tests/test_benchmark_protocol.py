@@ -303,6 +303,13 @@ def test_a_claim_that_holds_is_found_to_hold(written, monkeypatch, capsys):
         assert capsys.readouterr().out == f"{written.name}: the claim holds{whose}\n"
 
 
+def test_the_policy_of_a_search_is_found_beside_its_claim(written, capsys):
+    words = ["benchmark", GAME.id, "--agent", "search:2,policy=mine/own.safetensors"]
+    assert main([*words, "--json", str(written)]) == 0
+    assert main(["benchmark", "--check", str(written)]) == 0
+    assert capsys.readouterr().out.endswith(f"{written}: the claim holds\n")
+
+
 def test_a_claims_policy_is_looked_for_beside_it(written, capsys):
     (written.parent / "own.safetensors").unlink()
     assert main(["benchmark", "--check", str(written)]) == 2

@@ -37,7 +37,7 @@ from card_envs.agents.table import seat_agents
 from card_envs.commands.cli import main
 from card_envs.commands.play import _by_seat, _explain
 from card_envs.commands.running import run as run_command
-from card_envs.contract.game import VIEW_OPTIONS
+from card_envs.contract.options import VIEW_OPTIONS
 from card_envs.engine.history import Replay
 from card_envs.games import GAMES, about
 from card_envs.render.text import describe

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from helpers import ALL_GAMES, MEMORY_MODES, kit_of
 
-from card_envs.contract.game import View
+from card_envs.contract.options import View
 from card_envs.games import folder_of
 
 ROOT = Path(__file__).parent.parent

@@ -30,7 +30,7 @@ from card_envs.agents import Agent, agent_names, choose, make_agent
 from card_envs.agents.network import write_policy
 from card_envs.commands.cli import main
 from card_envs.contract.agent import turn_of
-from card_envs.contract.game import View
+from card_envs.contract.options import View
 from card_envs.contract.outcome import RANK
 from card_envs.datasets import (
     Recording,
@@ -40,7 +40,7 @@ from card_envs.datasets import (
     search_decisions,
 )
 from card_envs.engine.history import Replay
-from card_envs.engine.seeds import seat_of
+from card_envs.engine.seeds import learner_seat_of
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.evaluation import deal_seeds
 from card_envs.utils.words import counted
@@ -105,7 +105,7 @@ def test_everybody_sits_where_the_seed_says_and_plays_their_own_actions(game):
     n = game.max_players
     agents = [last_legal, *[game.default_opponent] * (n - 1)]
     [batch] = record(game, agents, 20)
-    assert batch.seats.tolist() == [seat_of(seed, n) for seed in batch.seeds]
+    assert batch.seats.tolist() == [learner_seat_of(seed, n) for seed in batch.seeds]
     assert len(set(batch.seats.tolist())) > 1
     heuristic = make_agent("heuristic", game) if game.heuristic else None
     for replay, seat in zip(batch.replays(), batch.seats, strict=True):
@@ -607,7 +607,7 @@ def test_values_are_what_the_search_finds_and_its_worlds_can_be_drawn_again(mina
     agent = make_agent(SEARCH, GAME)
     replays = Replay.load_all(games_of_dataset("test-v0"))
     for episode, replay in zip(dataset.iterate_episodes(), replays, strict=True):
-        infos, seat, row = episode.infos, seat_of(np.uint64(replay.seed), n), 0
+        infos, seat, row = episode.infos, learner_seat_of(np.uint64(replay.seed), n), 0
         assert {len(array) for array in infos.values()} == {len(episode.actions) + 1}
         assert np.array_equal(infos["choice"][:-1], episode.actions)  # what the search itself plays
         assert infos["choice"][-1] == -1

@@ -26,7 +26,7 @@ from card_envs.commands.docs import (
     options_table,
     with_generated_tables,
 )
-from card_envs.contract.game import VIEW_OPTIONS
+from card_envs.contract.options import VIEW_OPTIONS
 from card_envs.envs.aec import CardEnv
 from card_envs.games import folder_of, rules_file
 

@@ -23,7 +23,8 @@ from random_policies import policy_file, random_network
 from card_envs.agents import NetworkAgent, SearchAgent, make_agent
 from card_envs.agents.network import write_policy
 from card_envs.contract.agent import turn_of
-from card_envs.contract.game import Game, View
+from card_envs.contract.game import Game
+from card_envs.contract.options import View
 from training import improve, ship
 from training.games.selfplay import SelfPlayGames
 from training.improve import ImprovementRun, shards_of

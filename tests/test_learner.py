@@ -27,7 +27,8 @@ from tiny_runs import tiny_run
 import card_envs
 from card_envs.agents import NetworkAgent
 from card_envs.contract.agent import turn_of
-from card_envs.contract.game import Game, View
+from card_envs.contract.game import Game
+from card_envs.contract.options import View
 from card_envs.engine.seeds import next_seed
 from card_envs.engine.templates import write_full_states
 from training import ppo, train

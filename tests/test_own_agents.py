@@ -30,7 +30,7 @@ from card_envs.agents import (
 from card_envs.agents.network import METADATA_KEY, NetworkAgent, metadata_of, write_policy
 from card_envs.agents.onnx import OnnxAgent, OnnxModel, RecurrentOnnxAgent
 from card_envs.commands import cli
-from card_envs.contract.game import View
+from card_envs.contract.options import View
 from card_envs.engine.history import Replay
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.evaluation import evaluate

@@ -13,7 +13,7 @@ from benchmarks import partners
 from benchmarks.tables.__main__ import main as show_tables
 from card_envs.agents import make_agent
 from card_envs.contract.agent import FORFEIT, Agent, Follower, FollowingAgent
-from card_envs.contract.game import View
+from card_envs.contract.options import View
 from card_envs.evaluation import deal_seeds, estimate_mean, play_deals, play_with_partner
 from card_envs.evaluation.protocol import Pool, Protocol
 

@@ -37,7 +37,8 @@ from helpers import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from card_envs.contract.game import DEFAULT_MAX_STEPS, Game
+from card_envs.contract.game import Game
+from card_envs.contract.options import DEFAULT_MAX_STEPS
 
 tables = pytest.mark.parametrize(("game", "num_players"), TABLES)
 few_tables = pytest.mark.parametrize(("game", "num_players"), FEW_TABLES)

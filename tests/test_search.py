@@ -38,7 +38,7 @@ from card_envs.agents.search.tree import (
     outcome,
 )
 from card_envs.contract.agent import turn_of
-from card_envs.contract.game import View
+from card_envs.contract.options import View
 from card_envs.contract.outcome import RANK, SCORE, WIN
 from card_envs.contract.outlook import promise
 from card_envs.evaluation import evaluate

@@ -27,7 +27,7 @@ from benchmarks.tables import TABLES, learning
 from benchmarks.tables.learning import without_folders
 from card_envs.agents import make_agent, policy_path, shipped_policies
 from card_envs.agents.network import write_policy
-from card_envs.contract.game import View
+from card_envs.contract.options import View
 from card_envs.evaluation import run_tournament, tables_of
 from card_envs.evaluation.display import short_names
 from training import best_response, study, train

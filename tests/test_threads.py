@@ -153,6 +153,19 @@ def test_loops_in_threads_run_side_by_side_where_numba_has_a_pool_for_one():
     assert ended.returncode == 0, ended.stderr
 
 
+@pytest.mark.skipif(not COMPILED or numba.config.NUMBA_NUM_THREADS < 2, reason="has one thread")
+def test_loops_in_threads_leave_the_number_of_threads_as_it_was():
+    before = numba.get_num_threads()
+    try:
+        numba.set_num_threads(1)
+        batch = card_envs.make_vec(FEW_GAMES[0].values[0].name, 4, num_threads=2)
+        _, mask = batch.reset(seed=1)
+        batch.step(mask.argmax(axis=1))
+        assert numba.get_num_threads() == 1
+    finally:
+        numba.set_num_threads(before)
+
+
 @few_games
 def test_copies_are_free_while_the_original_is_at_work(game):
     env = card_envs.make(game.name)

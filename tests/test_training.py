@@ -34,7 +34,8 @@ from benchmarks.tables import TABLES, committed, readme
 from card_envs.agents import NetworkAgent, choose, make_agent, shipped
 from card_envs.agents.network import write_policy
 from card_envs.contract.agent import turn_of
-from card_envs.contract.game import Game, View
+from card_envs.contract.game import Game
+from card_envs.contract.options import View
 from card_envs.envs.aec import CardEnv
 from card_envs.evaluation import MatchResults, deal_seeds, estimate_mean
 from card_envs.evaluation.display import write_picture

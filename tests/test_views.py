@@ -23,7 +23,7 @@ from helpers import (
 
 import card_envs
 from card_envs.agents import Agent, FunctionAgent, NetworkAgent, RandomAgent
-from card_envs.contract.game import View
+from card_envs.contract.options import View
 from card_envs.engine.arena import Arena
 from card_envs.engine.templates import NOBODY
 from card_envs.envs.single_seat import SingleSeatEnv

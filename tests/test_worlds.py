@@ -9,7 +9,7 @@ from hidden import redrawn
 
 from card_envs.agents import Agent, as_agent
 from card_envs.contract.agent import turn_of
-from card_envs.contract.game import View
+from card_envs.contract.options import View
 from card_envs.envs import world, worlds
 from card_envs.evaluation import play_deals
 

@@ -31,7 +31,8 @@ from card_envs.agents.onnx import OnnxAgent, OnnxModel, RecurrentOnnxAgent
 from card_envs.agents.programs.reports import ProgramReport
 from card_envs.agents.table import Table
 from card_envs.contract.agent import Agent, Turn, turn_of
-from card_envs.contract.game import Game, View
+from card_envs.contract.game import Game
+from card_envs.contract.options import View
 from card_envs.datasets import Recording
 from card_envs.engine.arena import Arena
 from card_envs.engine.history import Replay

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.contract.agent import Agent, Turn
-from card_envs.contract.game import View
+from card_envs.contract.options import View
 from card_envs.utils.checks import check_name
 
 #: ``function(observation[M, D], action_mask[M, A]) -> actions[M]``.

@@ -22,9 +22,14 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from card_envs.contract.agent import Agent, Turn
-from card_envs.contract.game import Game, View, check_is_game
+from card_envs.contract.game import Game, check_is_game
+from card_envs.contract.options import (
+    View,
+    check_view,
+)
 from card_envs.engine.seeds import check_given_seed, check_seed, stream_of
 from card_envs.kernels.perceptron import act_on_observations, drawing, make_scratch, pack
+from card_envs.utils.checks import check_name
 from card_envs.utils.files import write_output
 
 FORMAT = "card_envs policy 2"
@@ -123,6 +128,7 @@ class Network:
                 f"observations (M, {inputs}) and masks (M, {outputs}) are needed, got "
                 f"{observation.shape} and {action_mask.shape}"
             )
+        observation = np.ascontiguousarray(observation, np.float32)
         weights, layout = self.kernel
         if draw_seed is not None:
             layout = drawing(layout, draw_seed)
@@ -304,6 +310,10 @@ class NetworkAgent(Agent):
         draw_seed: Sample actions that follow from this seed, the observation and the number of
             decisions taken in the game: the same action at the same point of a game, alone or in a
             batch, but possibly another one if the position recurs.
+
+    Raises:
+        ValueError, TypeError: The name is no string, the view no ``View``, a seed no whole number
+            in [0, 2**64).
     """
 
     def __init__(
@@ -314,8 +324,9 @@ class NetworkAgent(Agent):
         seed: int | None = None,
         draw_seed: int | None = None,
     ) -> None:
+        check_view(view)
         self.network = network
-        self.name = name
+        self.name = check_name(name)
         self.view = view
         self._streams = None if seed is None else stream_of(seed)
         draw_seed = None if draw_seed is None else check_seed(draw_seed)

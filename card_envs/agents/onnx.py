@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from card_envs.agents.function import best_legal
 from card_envs.agents.network import METADATA_KEY, view_in
 from card_envs.contract.agent import Agent, Follower, FollowingAgent, Turn, turn_of
-from card_envs.contract.game import Game, View, check_same_game
+from card_envs.contract.game import Game, check_same_game
+from card_envs.contract.options import View
 from card_envs.utils.extras import import_extra
 
 logger = logging.getLogger("card_envs")

@@ -17,6 +17,9 @@ class RandomAgent(Agent):
     Args:
         game: The game that it plays.
         seed: The seed of its choices, which follow from the games' seeds inside the compiled loop.
+
+    Raises:
+        ValueError, TypeError: It is no ``Game``, or the seed is no whole number in [0, 2**64).
     """
 
     name = "random"
@@ -46,6 +49,7 @@ class HeuristicAgent(Agent):
 
     Raises:
         ValueError: The game has no scripted player.
+        TypeError: It is no ``Game``.
     """
 
     name = "heuristic"

@@ -1,6 +1,6 @@
 """Policies by name: those that come with a game, in ``card_envs/policies/<id>`` for the games of
-this package, in the folder ``policies`` of its own package for any other; their versions, in
-float16, in the folder ``pool`` there; files and runs by path.
+this package, in the folder ``policies`` of its own package for any other; versions of this
+package's, in float16, in the folder ``pool`` there; files and runs by path.
 """
 
 from __future__ import annotations

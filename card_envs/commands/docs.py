@@ -18,7 +18,8 @@ from card_envs.commands.arguments import (
     parse_arguments,
 )
 from card_envs.contract.actions import Action, Actions, Parameter, examples
-from card_envs.contract.game import VIEW_OPTIONS, Game, Option
+from card_envs.contract.game import Game
+from card_envs.contract.options import VIEW_OPTIONS, Option
 from card_envs.games import GAMES, is_of_this_package, load_game, rules_file
 from card_envs.utils.files import write_text
 from card_envs.utils.markdown import markdown_table, with_section

@@ -9,7 +9,8 @@ from typing import Any
 from card_envs.agents import names_with_versions, shipped_policies
 from card_envs.commands.arguments import add_game_argument
 from card_envs.contract.description import describe_game
-from card_envs.contract.game import VIEW_OPTIONS, Game
+from card_envs.contract.game import Game
+from card_envs.contract.options import VIEW_OPTIONS
 from card_envs.games import about, how_to_play, load_game, load_games
 from card_envs.utils.words import filled, ranges, table
 

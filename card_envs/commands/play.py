@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from card_envs.agents import Agent, GameForfeitedError, ProgramAgent, make_agent
-from card_envs.agents.table import seat_agents
+from card_envs.agents import Agent, GameForfeitedError, ProgramAgent
+from card_envs.agents.table import Table
 from card_envs.commands.arguments import (
     AGENTS,
     add_game_argument,
@@ -16,10 +16,9 @@ from card_envs.commands.arguments import (
     output_file,
 )
 from card_envs.commands.running import check_answers
-from card_envs.contract.game import Game, View
+from card_envs.contract.game import Game
+from card_envs.contract.options import View
 from card_envs.engine.history import Replay
-from card_envs.engine.seeds import check_seed
-from card_envs.engine.table import BaseTable
 from card_envs.games import how_to_play, load_game
 from card_envs.render.text import describe
 from card_envs.text.answers import meant, near
@@ -67,9 +66,8 @@ def _run_play(args: argparse.Namespace) -> None:
     options, view = game.split_options(game.parse_options(args.option))
     if not 0 <= args.seat < num_players:
         raise ValueError(f"--seat must be from 0 to {num_players - 1}, got {args.seat}")
-    seed = check_seed(args.seed)
     agents = _by_seat(game, args.opponents, num_players, args.seat)
-    table = BaseTable(game, seat_agents(agents, game, seed, make_agent), seed=seed, **options)
+    table = Table(game.name, agents, seed=args.seed, **options)
     _Session(table, args.seat, view, args.save).play()
 
 
@@ -91,7 +89,7 @@ def _by_seat(game: Game, names: Sequence[str], num_players: int, seat: int) -> l
 class _Session:
     """A game between a person and agents."""
 
-    def __init__(self, table: BaseTable, seat: int, view: View, path: Path | None) -> None:
+    def __init__(self, table: Table, seat: int, view: View, path: Path | None) -> None:
         self._table = table
         self._seat = seat
         self._view = view
@@ -107,8 +105,7 @@ class _Session:
         except KeyboardInterrupt:  # an opponent thinks, or the table is shown
             print("\nYou left the game.")
         finally:
-            for _, agent in self._opponents():
-                agent.close()
+            self._table.close()
             if self._path is not None:  # an opponent may have failed
                 Replay.of(self._table).save(self._path)
                 print(f"The replay is in {self._path}.")

@@ -11,7 +11,8 @@ from typing import Any
 from card_envs.agents import SearchAgent, make_agent
 from card_envs.agents.search.names import is_search
 from card_envs.commands import arguments, running
-from card_envs.contract.game import VIEW_OPTIONS, Game
+from card_envs.contract.game import Game
+from card_envs.contract.options import VIEW_OPTIONS
 from card_envs.datasets.minari_dataset import MinariWriter
 from card_envs.datasets.recording import RecordedGames, Recording
 from card_envs.games import load_game

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from card_envs.commands.arguments import output_file
 from card_envs.contract.observing import MEMORY_PERFECT
-from card_envs.contract.scene import Scene, mover
+from card_envs.contract.outcome import mover
+from card_envs.contract.scene import Scene
 from card_envs.contract.style import Style
 from card_envs.datasets import games_of_dataset
 from card_envs.engine.history import Replay

@@ -20,7 +20,7 @@ from card_envs.contract.cards import (
     shuffle,
 )
 from card_envs.contract.fields import MAX_SCALE, Field, Fields
-from card_envs.contract.game import Game, Option, View
+from card_envs.contract.game import Game
 from card_envs.contract.observing import (
     MEMORY_NONE,
     MEMORY_PERFECT,
@@ -35,7 +35,15 @@ from card_envs.contract.observing import (
     write_counts,
     write_row,
 )
-from card_envs.contract.outcome import begin, begin_step, common_dtype, end_step, pay_points
+from card_envs.contract.options import Option, View
+from card_envs.contract.outcome import (
+    begin,
+    begin_step,
+    common_dtype,
+    end_step,
+    is_over,
+    pay_points,
+)
 from card_envs.contract.outlook import promise
 from card_envs.contract.scene import (
     Card,
@@ -47,7 +55,6 @@ from card_envs.contract.scene import (
     cards_of,
     clockwise,
     hand_of,
-    is_over,
     label_of,
     request,
     scene_of,

@@ -217,7 +217,13 @@ class Action:
         return len(self.positions)
 
     def stride(self, name: str) -> int:
-        """How far apart the numbers of actions with adjacent values of a parameter are."""
+        """How far apart the numbers of actions with adjacent values of a parameter are.
+
+        Raises:
+            ValueError: The kind has ``combinations``: there is no such number.
+        """
+        if not self.is_product:
+            raise ValueError(f"{self.kind!r} has combinations: their numbers have no stride")
         return math.prod(self._shape[list(self.parameters).index(name) + 1 :])
 
     def number(self, values: Mapping[str, Any]) -> int:

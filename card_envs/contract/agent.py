@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.contract.game import Game, View, check_is_game
-from card_envs.contract.options import check_view
-from card_envs.contract.scene import is_over
+from card_envs.contract.game import Game, check_is_game
+from card_envs.contract.options import View, check_view
+from card_envs.contract.outcome import is_over
 from card_envs.utils.checks import check_whole_number
 from card_envs.utils.portable import Portable
 
@@ -225,16 +225,20 @@ def turn_of(game: Game, states: NDArray[np.void], indices: NDArray[np.int64], vi
     Args:
         game: The game.
         states: Records of the game (N,).
-        indices: Which of them, whole numbers (M,).
+        indices: Which of them, whole numbers (M,) from 0 to N - 1.
         view: How they are observed.
 
     Raises:
-        ValueError: The states are another game's.
+        ValueError: The states are another game's, or an index is none of theirs.
         TypeError: The view is no ``View``.
     """
     game.check_states(states)
     check_view(view)
-    indices = np.ascontiguousarray(indices, np.int64)
+    given = np.asarray(indices)
+    are_whole = given.dtype.kind in "iu" or not given.size
+    if not are_whole or ((given < 0) | (given >= len(states))).any():
+        raise ValueError(f"indices must be whole numbers from 0 to {len(states) - 1}, got {given}")
+    indices = np.ascontiguousarray(given, np.int64)
     observation = np.zeros((len(indices), game.fields.size), np.float32)
     action_mask = np.zeros((len(indices), game.num_actions), np.int8)
     for j, i in enumerate(indices):
@@ -290,7 +294,28 @@ def checked_actions(
         ValueError: One is not legal, or the array's shape or dtype is wrong.
     """
     with noted(agent):
-        return _checked(agent, turn, act)
+        legal_actions = turn.action_mask.copy()  # who is asked may write into the turn's
+        answer = act(turn)
+        needed = f"the agent {agent.name!r} must return whole numbers of shape {turn.indices.shape}"
+        try:
+            array = np.asarray(answer)
+        except ValueError:  # of lists that are not equally long
+            raise ValueError(f"{needed}, got {answer!r:.100}") from None
+        if array.shape != turn.indices.shape or array.dtype.kind not in "iu":
+            raise ValueError(f"{needed}, got {array.dtype} of shape {array.shape}")
+        is_action = (array >= 0) & (array < turn.game.num_actions)
+        is_wrong = ~is_action
+        is_wrong[is_action] = legal_actions[is_action, array[is_action]] == 0
+        if isinstance(agent, FollowingAgent):
+            is_wrong &= array != FORFEIT
+        if is_wrong.any():
+            first = int(is_wrong.argmax())
+            legal = np.flatnonzero(legal_actions[first]).tolist()
+            raise ValueError(
+                f"the agent {agent.name!r} chose the action {array[first]}, which is not legal; "
+                f"legal actions: {legal}"
+            )
+        return array.astype(np.int64, copy=False)
 
 
 @contextmanager
@@ -317,35 +342,3 @@ def notes_of_agents(error: BaseException) -> list[str]:
     """Such notes on an error; libraries add others."""
     notes = getattr(error, "__notes__", ())
     return [note for note in notes if str(note).startswith(_RAISED_BY)]
-
-
-def _checked(
-    agent: Agent, turn: Turn, act: Callable[[Turn], NDArray[np.int64]]
-) -> NDArray[np.int64]:
-    legal_actions = turn.action_mask.copy()  # who is asked may write into the turn's
-    answer = act(turn)
-    try:
-        array = np.asarray(answer)
-    except ValueError:  # of lists that are not equally long
-        raise ValueError(
-            f"the agent {agent.name!r} must return whole numbers of shape {turn.indices.shape}, "
-            f"got {answer!r:.100}"
-        ) from None
-    if array.shape != turn.indices.shape or array.dtype.kind not in "iu":
-        raise ValueError(
-            f"the agent {agent.name!r} must return whole numbers of shape {turn.indices.shape}, "
-            f"got {array.dtype} of shape {array.shape}"
-        )
-    is_action = (array >= 0) & (array < turn.game.num_actions)
-    is_wrong = ~is_action
-    is_wrong[is_action] = legal_actions[is_action, array[is_action]] == 0
-    if isinstance(agent, FollowingAgent):
-        is_wrong &= array != FORFEIT
-    if is_wrong.any():
-        first = int(is_wrong.argmax())
-        legal = np.flatnonzero(legal_actions[first]).tolist()
-        raise ValueError(
-            f"the agent {agent.name!r} chose the action {array[first]}, which is not legal; "
-            f"legal actions: {legal}"
-        )
-    return array.astype(np.int64, copy=False)

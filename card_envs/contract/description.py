@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from card_envs.contract.game import VIEW_OPTIONS, Game
+from card_envs.contract.game import Game
+from card_envs.contract.options import VIEW_OPTIONS
 
 
 def describe_game(game: Game) -> dict[str, Any]:

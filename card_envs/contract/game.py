@@ -16,17 +16,18 @@ from numpy.typing import NDArray
 from card_envs.contract.actions import Actions
 from card_envs.contract.fields import Fields
 from card_envs.contract.full_state import byte_fields
-from card_envs.contract.options import COMMON_OPTIONS as COMMON_OPTIONS
-from card_envs.contract.options import ENVIRONMENT_ARGUMENTS as ENVIRONMENT_ARGUMENTS
-from card_envs.contract.options import VIEW_OPTIONS as VIEW_OPTIONS
-from card_envs.contract.options import Option as Option
-from card_envs.contract.options import View as View
+from card_envs.contract.options import (
+    COMMON_OPTIONS,
+    ENVIRONMENT_ARGUMENTS,
+    VIEW_OPTIONS,
+    Option,
+    View,
+)
 from card_envs.contract.outcome import common_dtype
 from card_envs.contract.style import Style
 from card_envs.kernels.code_cache import cache_folder
 from card_envs.kernels.jit import COMPILED, jit, package_of
 from card_envs.utils.checks import as_whole_number, check_whole_number
-from card_envs.utils.names import DEFAULT_MAX_STEPS as DEFAULT_MAX_STEPS
 from card_envs.utils.names import gymnasium_id, gymnasium_text_id
 from card_envs.utils.portable import own_copy
 from card_envs.utils.words import did_you_mean

@@ -13,7 +13,9 @@ import numpy as np
 from card_envs.contract.observing import MEMORY_MODES
 from card_envs.contract.outcome import REWARD_MODES
 from card_envs.utils.checks import as_whole_number
-from card_envs.utils.names import DEFAULT_MAX_STEPS
+
+#: Decisions after which a game is truncated, unless ``max_steps`` says otherwise.
+DEFAULT_MAX_STEPS = 10_000
 
 
 @dataclass(frozen=True)

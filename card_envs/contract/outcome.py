@@ -112,6 +112,12 @@ def places(standing: NDArray[Any]) -> NDArray[np.int64]:
     return np.asarray(1 + (standing[..., None, :] > standing[..., :, None]).sum(axis=-1))
 
 
+def places_of(s: Any) -> list[int]:
+    """Each player's rank by the record's ``standing``, from 1; level players share it."""
+    found: list[int] = places(s["standing"][: s["num_players"]]).tolist()
+    return found
+
+
 def standing_after_forfeit(num_players: int, loser: int) -> NDArray[np.int32]:
     """The standing (players,) where a player has forfeited: they are last, the others level."""
     standing: NDArray[np.int32] = -np.eye(num_players, dtype=np.int32)[loser]
@@ -126,3 +132,13 @@ def end_step(s):
         s.truncated = True
     if s.terminated or s.truncated:
         pay_standing(s)
+
+
+def is_over(s: Any) -> bool:
+    """Whether the game has ended or was truncated."""
+    return bool(s["terminated"] or s["truncated"])
+
+
+def mover(s: Any) -> int:
+    """The player to move; player 0 when the game is over."""
+    return 0 if is_over(s) else int(s["current_player"])

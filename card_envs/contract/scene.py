@@ -9,7 +9,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from card_envs.contract.outcome import places
+from card_envs.contract.outcome import (
+    is_over,
+    places_of,
+)
 from card_envs.utils.words import counted
 
 
@@ -156,16 +159,6 @@ def label_of(player: int, observer: int) -> str:
     return "you" if player == observer else f"player {player}"
 
 
-def is_over(s: Any) -> bool:
-    """Whether the game has ended or was truncated."""
-    return bool(s["terminated"] or s["truncated"])
-
-
-def mover(s: Any) -> int:
-    """The player to move; player 0 when the game is over."""
-    return 0 if is_over(s) else int(s["current_player"])
-
-
 def to_move(s: Any, player: int) -> bool:
     """Whether it is the player's turn."""
     return bool(player == s["current_player"]) and not is_over(s)
@@ -263,12 +256,6 @@ def scene_of(
         standing=ranking,
         standing_title=heading,
     )
-
-
-def places_of(s: Any) -> list[int]:
-    """Each player's rank by the record's ``standing``, from 1; level players share it."""
-    found: list[int] = places(s["standing"][: s["num_players"]]).tolist()
-    return found
 
 
 def _standing(

@@ -17,7 +17,7 @@ from typing import Any
 import gymnasium
 
 from card_envs.agents import SearchAgent
-from card_envs.contract.game import View
+from card_envs.contract.options import View
 from card_envs.datasets.reading import GAMES_FILE, add_episode
 from card_envs.datasets.recording import RecordedGames, Recording, SeatDecisions
 from card_envs.datasets.searching import SearchedDecisions, search_decisions

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from card_envs.agents import AgentLike, ProgramAgent
 from card_envs.agents.programs import ProgramReport
 from card_envs.agents.table import OPPONENT_SEED, check_table, distinct_agents
-from card_envs.contract.game import Game, View
+from card_envs.contract.game import Game
+from card_envs.contract.options import View
 from card_envs.engine.arena import Arena
 from card_envs.engine.history import Replay
 from card_envs.engine.seat_decisions import count_decisions, write_decisions

@@ -21,7 +21,8 @@ from card_envs.contract.agent import (
     checked_actions,
 )
 from card_envs.contract.fields import check_observation_dtype
-from card_envs.contract.game import Game, View
+from card_envs.contract.game import Game
+from card_envs.contract.options import View
 from card_envs.engine.seeds import next_seeds
 from card_envs.engine.templates import (
     ASKED,

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from card_envs.contract.fields import check_observation_dtype
-from card_envs.contract.game import Game, View, repr_of
-from card_envs.contract.options import arguments_of
+from card_envs.contract.game import Game, repr_of
+from card_envs.contract.options import View, arguments_of
 from card_envs.engine.seeds import consecutive_seeds, draw_tables, next_seeds
 from card_envs.engine.templates import (
     compile_for,
@@ -190,6 +190,10 @@ class BatchEngine(OneThread):
             observation: float32 (N, D) in [0, 1], or uint8 (N, D), of the player to move in each
             game.
             action_mask: int8 (N, A), 1 for each legal action.
+
+        Raises:
+            ValueError, TypeError: The seed is out of range, or no whole number.
+            RuntimeError: Another thread is using the batch.
         """
         goes_on = seed is None and self._ready
         self._begin(self._next_seeds() if goes_on else consecutive_seeds(seed, self.num_envs))

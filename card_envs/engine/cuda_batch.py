@@ -13,7 +13,8 @@ from card_envs.engine.batch import BatchEngine
 from card_envs.engine.cuda_jit import check_gpu, compile_for_gpu, cuda, on_gpu, zeros
 from card_envs.engine.seeds import next_seeds
 from card_envs.engine.templates import copy_tables, replace_illegal, step_games
-from card_envs.utils.checks import check_actions, check_has_begun
+from card_envs.utils.checks import check_actions as check_shape_of_actions
+from card_envs.utils.checks import check_has_begun
 from card_envs.utils.threads import one_thread_at_a_time
 
 _NOBODY = -1  # no game's action was refused
@@ -144,7 +145,7 @@ class CudaBatchEngine(BatchEngine):
         """The actions on the GPU, the lowest legal one in place of one that is not legal."""
         given = on_gpu(actions)
         array = np.asarray(actions) if given is None else given
-        check_actions(array, self.num_envs)
+        check_shape_of_actions(array, self.num_envs)
         if given is None:
             array = self._placed(np.ascontiguousarray(array, np.int64))
         legal, refused = self._legal_actions, self._refused

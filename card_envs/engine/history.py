@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from card_envs.contract.game import Game
 from card_envs.contract.observing import MEMORY_PERFECT
-from card_envs.contract.scene import is_over, mover
+from card_envs.contract.outcome import is_over, mover
 from card_envs.engine.seeds import check_seed, check_seed_range
 from card_envs.games import load_game
 from card_envs.render.renderer import TableRenderer

@@ -31,7 +31,7 @@ def players_of(seed, low, high):
 
 
 @jit
-def seat_of(seed, num_players):
+def learner_seat_of(seed, num_players):
     """The learner's seat in the game with this seed, unless one is given."""
     return np.int64(mix(np.uint64(seed) ^ _SEAT) % np.uint64(num_players))
 
@@ -50,7 +50,7 @@ def draw_tables(seeds, low, high, num_players, learner_seats):
     """Fill in the number of players and the learner's seat for the games with these seeds."""
     for j in range(len(seeds)):
         num_players[j] = players_of(seeds[j], low, high)
-        learner_seats[j] = seat_of(seeds[j], num_players[j])
+        learner_seats[j] = learner_seat_of(seeds[j], num_players[j])
 
 
 @jit

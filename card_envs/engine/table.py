@@ -19,7 +19,7 @@ from card_envs.contract.agent import (
     turn_of,
 )
 from card_envs.contract.game import Game
-from card_envs.contract.scene import is_over, mover, places_of
+from card_envs.contract.outcome import is_over, mover, places_of
 from card_envs.engine.history import Redraw, Replay
 from card_envs.engine.seeds import check_seed
 from card_envs.utils.checks import as_whole_number, check_whole_number

@@ -172,7 +172,7 @@ def decide_and_restart(
     resets,
     rewards,
     ended,
-    cut,
+    truncated,
     waiting,
     players,
     action_mask,
@@ -187,20 +187,21 @@ def decide_and_restart(
     ``HEURISTIC`` from the others.
 
     Written are ``rewards`` (N, P), what each seat got until its game ended, or until now; ``ended``
-    and ``cut`` (N,), whether a game ended, and whether it was truncated; ``players`` (N,), who is
-    to move, and ``waiting`` (N,), the agent that is: ``NOBODY`` after too many ``resets`` in a row.
+    and ``truncated`` (N,), whether a game ended, and whether it was truncated; ``players`` (N,),
+    who is to move, and ``waiting`` (N,), the agent that is: ``NOBODY`` after too many ``resets`` in
+    a row.
     """
     for k in prange(len(states)):
         i = np.int64(k)
         s = states[i]
         for player in range(rewards.shape[1]):
             rewards[i, player] = 0.0
-        ended[i], cut[i], waiting[i] = False, False, NOBODY
+        ended[i], truncated[i], waiting[i] = False, False, NOBODY
         action, left = actions[i], resets
         while left >= 0:
             if s.terminated or s.truncated:
                 if not ended[i]:
-                    ended[i], cut[i] = True, s.truncated
+                    ended[i], truncated[i] = True, s.truncated
                 seed, left = next_seed(s.seed), left - 1
                 for player in range(seating.shape[1]):
                     seating[i, player] = tables[i, player]

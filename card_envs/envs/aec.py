@@ -11,9 +11,9 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 from pettingzoo.utils.env_logger import EnvLogger
 
-from card_envs.contract.game import DEFAULT_MAX_STEPS, Game, View, repr_of
-from card_envs.contract.options import arguments_of
-from card_envs.contract.scene import mover
+from card_envs.contract.game import Game, repr_of
+from card_envs.contract.options import DEFAULT_MAX_STEPS, View, arguments_of
+from card_envs.contract.outcome import mover
 from card_envs.engine.history import Redraw, Replay
 from card_envs.engine.seeds import check_given_seed, check_seed
 from card_envs.engine.templates import write_full_states
@@ -103,7 +103,7 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
     terminations: dict[str, bool] = of_the_game("terminations")
     truncations: dict[str, bool] = of_the_game("truncations")
     infos: dict[str, dict[str, Any]] = of_the_game("infos")
-    num_players: int = of_the_game("num_players")
+    num_players: int = copied_from_the_game("num_players")
     options: dict[str, Any] = copied_from_the_game("options")
     _cumulative_rewards: dict[str, float] = of_the_game("cumulative_rewards")
     _skip_agent_selection: str | None = of_the_game("skip_agent_selection")
@@ -176,6 +176,10 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
                 actions. None: it follows from the seed of the game before; the first one is drawn
                 from the operating system.
             options: Ignored, as PettingZoo's tests want: a game's options are the constructor's.
+
+        Raises:
+            ValueError, TypeError: The seed is out of range, or no whole number.
+            RuntimeError: Another thread is using this environment.
         """
         now = self._ongoing
         now.begin(check_seed(now.next_seed if seed is None else seed))
@@ -243,6 +247,7 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
         now = self._ongoing
         if not now.has_begun:
             EnvLogger.error_observe_before_reset()
+        now.follow_record()
         is_to_move = agent == now.mover
         observation = now.take_given() if is_to_move else None
         if observation is None:
@@ -305,7 +310,10 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
     if not TYPE_CHECKING:  # a misspelt attribute is an error under a type checker
 
         def __getattr__(self, name: str) -> Any:
-            check_has_begun(not hasattr(type(self), name), name)
+            if hasattr(type(self), name):
+                ongoing = self.__dict__.get("_ongoing")
+                check_has_begun(ongoing is not None and ongoing.has_begun, name)
+                return object.__getattribute__(self, name)  # its own error, once more
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __repr__(self) -> str:
@@ -342,8 +350,13 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
             raise AssertionError(f"reset() needs to be called before {what}.")
 
     def legal_actions(self) -> list[int]:
-        """The legal actions of the agent to move, ascending; [] when the game is over."""
+        """The legal actions of the agent to move, ascending; [] when the game is over.
+
+        Raises:
+            AssertionError: ``reset`` was not called first.
+        """
         self._check_reset("legal_actions")
+        self._ongoing.follow_record()
         return np.flatnonzero(self._ongoing.action_mask).tolist()
 
     def action_name(self, action: int) -> str:
@@ -374,6 +387,7 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
             KeyError: There is no such agent.
             ValueError: The seed is out of range.
             TypeError: The seed is not a whole number.
+            AssertionError: ``reset`` was not called first.
         """
         self._check_reset("determinize")
         seed, player = check_given_seed(seed), self._player_of(agent)
@@ -407,6 +421,10 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
 
         It holds seed, options, actions and redraws; neither an illegal action that ended the game
         nor the dead steps after the end are included.
+
+        Raises:
+            AssertionError: ``reset`` was not called first.
+            ValueError: It is a world, see ``card_envs.envs.world``: it has no history.
         """
         self._check_reset("save")
         return Replay.of(self).to_json().encode()

@@ -206,7 +206,7 @@ class LearnerGames(OneThread):
             gymnasium.error.ResetNeeded: An opponent has raised an error, and not all games have
                 been restarted since.
         """
-        self.check_whole()
+        self.check_unbroken()
         arena = self.arena
         games = self.all if indices is None else indices
         outside = (actions < 0) | (actions >= self.game.num_actions)
@@ -229,7 +229,7 @@ class LearnerGames(OneThread):
         terminated = arena.states["terminated"][games] | forfeited
         return rewards, terminated, arena.states["truncated"][games]
 
-    def check_whole(self) -> None:
+    def check_unbroken(self) -> None:
         """ResetNeeded if an error of an opponent has left games between two decisions."""
         if self._is_broken:
             raise gymnasium.error.ResetNeeded(

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.contract.agent import FORFEIT_REWARD
-from card_envs.contract.game import Game, View
-from card_envs.contract.scene import places_of
+from card_envs.contract.game import Game
+from card_envs.contract.options import View
+from card_envs.contract.outcome import places_of
 from card_envs.engine.history import Redraw
 from card_envs.engine.seeds import next_seed
 from card_envs.engine.templates import OVER, PAID, compile_for, step_and_observe
@@ -108,9 +109,16 @@ class OngoingGame(Portable):
     def take_given(self) -> NDArray[np.float32] | None:
         """What the player to move observes, once, where a step has left it."""
         given, self._given = self._given, None
-        if self._given_from is not None and self._given_from != self.states.tobytes():
-            return None
         return given
+
+    def follow_record(self) -> None:
+        """Take note of what somebody has changed in the record: kernels would take any action."""
+        if self._given_from is None or self._given_from == self.states.tobytes():
+            return
+        self._given, self._given_from = None, self.states.tobytes()
+        if not self.is_over:
+            self.game.rules.legal_action_mask(self.states, 0, self.action_mask)
+            self.select_mover()
 
     def observe(self, player: int) -> NDArray[np.float32]:
         """What a player observes."""
@@ -147,10 +155,7 @@ class OngoingGame(Portable):
 
     def step(self, action: int) -> bool:
         """Take an action in the space; False, and nothing has changed: it is not legal."""
-        if self._given_from is not None and self._given_from != self.states.tobytes():
-            # Somebody has changed the record, and kernels would take any action.
-            self.game.rules.legal_action_mask(self.states, 0, self.action_mask)
-            self.select_mover()
+        self.follow_record()
         if not self.action_mask[action]:
             return False
         self._given = None  # while it is written

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.contract.agent import Turn
-from card_envs.contract.game import Game, View
-from card_envs.contract.options import check_view
-from card_envs.contract.scene import is_over
+from card_envs.contract.game import Game
+from card_envs.contract.options import View, check_view
+from card_envs.contract.outcome import is_over
 from card_envs.engine.batch import BatchEngine
 from card_envs.engine.seeds import check_given_seed
 from card_envs.envs.aec import CardEnv
@@ -46,8 +46,9 @@ def world(turn: Turn, i: int, seed: int, view: View = View()) -> CardEnv:
     """A game of a turn as a running AEC environment, in a world that its seat thinks possible.
 
     All that the player to move cannot know is redrawn, uniformly over what agrees with their
-    knowledge, future cards included. Its options are those of the game. It cannot be saved: it has
-    no history until ``reset`` begins another game.
+    knowledge, future cards included. Its options are those in force: a number that the game chose
+    for ``None`` stands in its place. It cannot be saved: it has no history until ``reset`` begins
+    another game.
 
     Args:
         turn: The turn.

@@ -10,7 +10,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from card_envs.agents import AgentLike
-from card_envs.contract.game import DEFAULT_MAX_STEPS, View
+from card_envs.contract.options import DEFAULT_MAX_STEPS, View
 from card_envs.envs.observation_space import Observation, is_mask_in_info, observation_space
 from card_envs.envs.seat import SeatEnv
 from card_envs.games import load_game
@@ -32,8 +32,8 @@ class SingleSeatEnv(SeatEnv[Observation, np.int64]):
     ``observation_dtype="uint8"``: ``Box(0, game.fields.scale, (D,), uint8)``, the same in whole
     units.
 
-    With ``mask="observation"``: ``Dict{"observation": Box(0, 1, (D,), float32), "action_mask":
-    Box(0, 1, (A,), int8)}``; the mask is then not in ``info``.
+    With ``mask="observation"``: ``Dict{"observation": that Box, "action_mask": Box(0, 1, (A,),
+    int8)}``; the mask is then not in ``info``.
 
     ## Starting State
     Cards, and the learner's seat unless it is given, follow from the seed. The opponents have

@@ -13,7 +13,8 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
 from card_envs.agents import AgentLike
-from card_envs.contract.game import DEFAULT_MAX_STEPS, View, repr_of
+from card_envs.contract.game import repr_of
+from card_envs.contract.options import DEFAULT_MAX_STEPS, View
 from card_envs.engine.seeds import check_seed
 from card_envs.envs.learner_games import LearnerGames
 from card_envs.envs.observation_space import Observation, is_mask_in_info, observation_space
@@ -52,8 +53,8 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
     unless ``autoreset_mode`` is ``SAME_STEP``, in ``infos``; they are in neither if illegal actions
     ended all of them, see ``SingleSeatEnv.step``.
 
-    With ``mask="observation"`` observations are ``{"observation": float32 (N, D), "action_mask":
-    int8 (N, A)}``, and there is no mask in ``infos``.
+    With ``mask="observation"`` observations are ``{"observation": float32 or uint8 (N, D),
+    "action_mask": int8 (N, A)}``, and there is no mask in ``infos``.
 
     Args:
         game: The game's id or versioned name.

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from card_envs.agents.network import METADATA_KEY, Network, metadata_of, write_policy
 from card_envs.agents.onnx import FREE, NEXT, TRIED, OnnxModel
-from card_envs.contract.game import Game, View
+from card_envs.contract.game import Game
+from card_envs.contract.options import View
 from card_envs.games import as_game
 from card_envs.utils.extras import MissingExtraError
 from card_envs.utils.files import write_output

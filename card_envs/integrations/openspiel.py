@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.contract.game import Game, View
+from card_envs.contract.game import Game
+from card_envs.contract.options import View
 from card_envs.engine.seeds import check_given_seed, check_seed, next_seed
 from card_envs.envs.options import pays_standing
 from card_envs.games import load_game as load_card_game

@@ -142,10 +142,12 @@ class CardVecEnv(VecEnv):
         return [
             {
                 "terminal_observation": last,
-                "TimeLimit.truncated": bool(cut) and not is_paid,
+                "TimeLimit.truncated": bool(is_truncated) and not is_paid,
                 **({"place": place} if place else {}),
             }
-            for last, cut, place in zip(self._observe(ended), truncated, places, strict=True)
+            for last, is_truncated, place in zip(
+                self._observe(ended), truncated, places, strict=True
+            )
         ]
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from card_envs.agents import AgentLike, FunctionAgent
 from card_envs.agents.function import best_legal
 from card_envs.agents.table import check_are_listed
-from card_envs.contract.game import Game, View
+from card_envs.contract.game import Game
+from card_envs.contract.options import View
 from card_envs.evaluation import deal_seeds, evaluate
 from card_envs.evaluation.deals import check_agent, check_evaluation_options
 from card_envs.games import load_game

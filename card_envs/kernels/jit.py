@@ -76,8 +76,12 @@ def in_threads(number: int) -> Iterator[None]:
         yield
         return
     with _one_at_a_time:
+        before = numba.get_num_threads()
         numba.set_num_threads(number)
-        yield
+        try:
+            yield
+        finally:
+            numba.set_num_threads(before)
 
 
 def _refuse_read_only_records(dispatcher: Any) -> None:

@@ -267,17 +267,23 @@ def most_probable(logits, action_mask):
 
 
 @jit
+def total_of(logits, action_mask, highest):
+    """The sum that probabilities are shares of: of ``exp(logit - highest)`` over legal actions."""
+    total = 0.0
+    for action in range(len(action_mask)):
+        if action_mask[action]:
+            total += exp(logits[action] - highest)
+    return total
+
+
+@jit
 def draw_action(logits, action_mask, unit):
     """A legal action drawn with the probabilities that the logits stand for.
 
     ``unit`` is the random number in [0, 1) that decides.
     """
     highest = float(logits[most_probable(logits, action_mask)])
-    total = 0.0
-    for action in range(len(action_mask)):
-        if action_mask[action]:
-            total += exp(logits[action] - highest)
-    threshold = total * unit
+    threshold = total_of(logits, action_mask, highest) * unit
     chosen = -1
     for action in range(len(action_mask)):
         if action_mask[action]:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from card_envs.contract.game import DEFAULT_MAX_STEPS, Game
-from card_envs.contract.options import arguments_of
+from card_envs.contract.game import Game
+from card_envs.contract.options import DEFAULT_MAX_STEPS, arguments_of
 from card_envs.engine.seeds import check_seed, next_seed
 from card_envs.envs.aec import CardEnv
 from card_envs.games import load_game

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.contract.agent import FORFEIT_REWARD
-from card_envs.contract.game import Game, View
-from card_envs.contract.scene import mover
+from card_envs.contract.game import Game
+from card_envs.contract.options import View
+from card_envs.contract.outcome import mover
 from card_envs.engine.seeds import random_action, stream_of
 from card_envs.render.text import describe
 from card_envs.text import prompt as text_prompt

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from card_envs.agents import AgentLike
 from card_envs.contract.agent import FORFEIT_REWARD, Follower, Turn
-from card_envs.contract.game import DEFAULT_MAX_STEPS
-from card_envs.contract.options import arguments_of
+from card_envs.contract.options import DEFAULT_MAX_STEPS, arguments_of
 from card_envs.engine.templates import NOBODY
 from card_envs.envs.learner_games import LearnerGames
 from card_envs.envs.seat import SeatEnv
@@ -196,7 +195,7 @@ class TextSeatEnv(OneThread, SeatEnv[str, str]):
             TypeError: The answer is not a text.
         """
         self._check_running()
-        self._games.check_whole()
+        self._games.check_unbroken()
         self._played.result = 0.0, False, False
         reply = self._text.answer(action)
         if self._text.is_lost:

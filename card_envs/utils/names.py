@@ -1,9 +1,6 @@
-"""What holds before a game is loaded: how games are named, and when they are truncated."""
+"""How games are named."""
 
 from __future__ import annotations
-
-#: Decisions after which a game is truncated, unless ``max_steps`` says otherwise.
-DEFAULT_MAX_STEPS = 10_000
 
 
 def id_of(name: str) -> str:

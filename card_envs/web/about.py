@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from card_envs.agents import agent_names, policy_path, shipped_policies
-from card_envs.contract.game import Game, Option
+from card_envs.contract.game import Game
+from card_envs.contract.options import Option
 from card_envs.contract.style import Face, Style
 from card_envs.games import guide_file, rules_file
 from card_envs.render.colours import BLACK, INK, PAPER, WHITE, mixed, on, player_colour, readable

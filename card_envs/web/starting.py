@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from card_envs.agents.table import seat_agents
-from card_envs.contract.game import DEFAULT_MAX_STEPS
+from card_envs.contract.options import DEFAULT_MAX_STEPS
 from card_envs.engine.seeds import check_seed
 from card_envs.engine.table import BaseTable
 from card_envs.games import load_game

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from card_envs.agents import Agent, ProgramAgent
 from card_envs.contract.game import Game
 from card_envs.contract.observing import MEMORY_PERFECT
-from card_envs.contract.scene import Scene, is_over, mover
+from card_envs.contract.outcome import is_over, mover
+from card_envs.contract.scene import Scene
 from card_envs.engine.history import Redraw, Replay
 from card_envs.engine.table import BaseTable
 from card_envs.games import load_game

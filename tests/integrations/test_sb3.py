@@ -26,7 +26,7 @@ from stable_baselines3.common.vec_env import (
 
 from card_envs import export_policy
 from card_envs.agents import NetworkAgent
-from card_envs.contract.game import View
+from card_envs.contract.options import View
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.evaluation import evaluate
 from card_envs.integrations.sb3 import DealsEvalCallback, as_agent, make_vec_env

@@ -27,7 +27,7 @@ from card_envs.agents import (
     policy_path,
 )
 from card_envs.agents.network import write_policy
-from card_envs.contract.game import View
+from card_envs.contract.options import View
 from card_envs.envs.aec import CardEnv
 from card_envs.render.colours import WHITE, contrast, mixed, player_colour
 from card_envs.web.agents import AgentMenu, NoAgentError
@@ -585,8 +585,9 @@ def test_an_open_table_says_so_and_shows_everything(visit):
         assert welcome["is_open"]
         assert welcome["state"]["is_revealed"]
         state = page.turn(welcome["state"])
-        page.say("act", step=state["steps"], action=state["legal"][0]["action"])
-        state = page.turn(page.hear("state"))
+        for _ in range(4):  # so that others have had turns
+            page.say("act", step=state["steps"], action=state["legal"][0]["action"])
+            state = page.turn(page.hear("state"))
         frames = [
             page.ask("look", "frame", step=step, eyes="all") for step in range(state["steps"] + 1)
         ]

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from card_envs.agents import Agent, NetworkAgent
 from card_envs.agents.search.agents import MAX_DECISIONS
-from card_envs.contract.game import View
+from card_envs.contract.options import View
 from training.runs.config import Coefficient, Count, GameConfig, Positive, PositiveShare, Share
 from training.runs.keys import Section
 

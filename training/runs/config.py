@@ -11,7 +11,8 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from card_envs.agents import Agent, NetworkAgent
-from card_envs.contract.game import Game, View
+from card_envs.contract.game import Game
+from card_envs.contract.options import View
 from card_envs.evaluation.deals import MOST_DEALS
 from card_envs.games import load_game
 from card_envs.utils.run_folder import POLICY_NAME

@@ -17,7 +17,8 @@ from card_envs.agents.search.halving import HalvingSettings, search_by_halving
 from card_envs.agents.search.rollouts import NUM_COUNTS, Findings, Found, RolloutPolicy, Room
 from card_envs.agents.search.tree import MAX_DEPTH, NODE_SIZE, TreeSettings, search_by_tree
 from card_envs.contract.agent import Agent, FollowingAgent, Turn
-from card_envs.contract.game import Game, View, check_is_game, check_same_game
+from card_envs.contract.game import Game, check_is_game, check_same_game
+from card_envs.contract.options import View
 from card_envs.engine.seeds import check_given_seed
 from card_envs.engine.templates import HEURISTIC, NETWORK, RANDOM
 from card_envs.kernels.jit import COMPILED, in_threads
@@ -228,7 +229,8 @@ class SearchAgent(Searcher, FollowingAgent):
             choices equal the CPU's, except with networks that use ``tanh``.
 
     Raises:
-        ValueError: A value is not allowed, and the message says what is; or there is no GPU.
+        ValueError, TypeError: A value is not allowed; the message says what is; or there is no
+            GPU.
         MissingExtraError: A GPU needs the extra ``cuda``.
     """
 
@@ -345,7 +347,7 @@ class TreeSearchAgent(Searcher):
         threads: How many games are searched at a time.
 
     Raises:
-        ValueError: A value is not allowed; the message says what is.
+        ValueError, TypeError: A value is not allowed; the message says what is.
     """
 
     _search_one = staticmethod(search_by_tree)

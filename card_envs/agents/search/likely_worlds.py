@@ -16,7 +16,12 @@ from numpy.typing import NDArray
 
 from card_envs.agents.search.rollouts import EVALUATIONS, WORLDS
 from card_envs.kernels.jit import jit
-from card_envs.kernels.perceptron import LOGITS, write_logits
+from card_envs.kernels.perceptron import (
+    LOGITS,
+    most_probable,
+    total_of,
+    write_logits,
+)
 from card_envs.kernels.portable_math import exp, log
 from card_envs.kernels.rng import seed_in
 
@@ -93,15 +98,8 @@ def log_probability(logits, action_mask, action, count):
         return _IMPOSSIBLE
     if count == 1:
         return 0.0
-    highest = float(logits[action])
-    for other in range(len(action_mask)):
-        if action_mask[other]:
-            highest = max(highest, float(logits[other]))
-    total = 0.0
-    for other in range(len(action_mask)):
-        if action_mask[other]:
-            total += exp(float(logits[other]) - highest)
-    probability = exp(float(logits[action]) - highest) / total
+    highest = float(logits[most_probable(logits, action_mask)])
+    probability = exp(logits[action] - highest) / total_of(logits, action_mask, highest)
     return log((1.0 - _SLIP) * probability + _SLIP / count)
 
 

@@ -19,6 +19,7 @@ from card_envs.kernels.perceptron import (
     LOGITS,
     choose_by_network,
     most_probable,
+    total_of,
     write_logits,
 )
 from card_envs.kernels.portable_math import exp
@@ -214,10 +215,7 @@ def propose(states, i, policy, room, candidates, min_probability):
 def count_likely(logits, action_mask, min_probability):
     """How many legal actions have at least this probability; the most probable one counts."""
     highest = float(logits[most_probable(logits, action_mask)])
-    total = 0.0
-    for action in range(len(action_mask)):
-        if action_mask[action]:
-            total += exp(logits[action] - highest)
+    total = total_of(logits, action_mask, highest)
     likely = 0
     for action in range(len(action_mask)):
         if action_mask[action]:

@@ -12,9 +12,8 @@ KIND_NAMES = (*map(str, range(SWAP)), "swap", "peek", "draw two")
 NO_CARD = -1
 
 DECK = (4, 4, 4, 4, 4, 4, 4, 4, 4, 9, 9, 7, 5)  # how many of each kind
-DECK_SIZE = 66
+DECK_SIZE = sum(DECK)
 
 # Of packed multisets.
-KIND_BITS = PACKED_BITS
-ALL_KINDS = (1 << KIND_BITS * NUM_KINDS) - 1
-ALL_NUMBERS = (1 << KIND_BITS * SWAP) - 1
+ALL_KINDS = (1 << PACKED_BITS * NUM_KINDS) - 1
+ALL_NUMBERS = (1 << PACKED_BITS * SWAP) - 1

@@ -15,6 +15,7 @@ from card_envs.games.beaver_gang.state import (
     SLOTS,
     TURN,
     may_take,
+    owner_of,
 )
 
 # A card that its owner chose to keep from the draw pile is worth this, if nothing more is known.
@@ -118,7 +119,7 @@ def best_swap(s, player, mean):
     """The opponents' card of the lowest expected value, as 4 * (places to the left - 1) + slot."""
     best, lowest = 0, 100.0
     for target in range(SLOTS * (int(s.num_players) - 1)):
-        owner = (player + 1 + target // SLOTS) % s.num_players
+        owner = owner_of(s, player, target)
         value = expected_value(s, player, owner, target % SLOTS, mean)
         if owner == s.knocker:  # they have no turn left to recover, and are likely ahead
             value -= 0.5
@@ -148,7 +149,7 @@ def heuristic(states, i):
         return ACT.exchange + slot if worst - s.drawn > needed else ACT.discard
     if s.drawn == SWAP:
         target = best_swap(s, player, mean)
-        owner = (player + 1 + target // SLOTS) % s.num_players
+        owner = owner_of(s, player, target)
         gain = worst - expected_value(s, player, owner, target % SLOTS, mean)
         is_worth_it = gain > max(needed, LEAST_SWAP_GAIN)
         return ACT.swap + TARGETS * slot + target if is_worth_it else ACT.discard

@@ -4,13 +4,20 @@ Hidden from a player are the cards in slots that they do not know, a card that a
 drawn, and the draw pile.
 """
 
-from card_envs.contract import count_of, count_packed, draw_packed, jit, reseed, shuffle
+from card_envs.contract import (
+    PACKED_BITS,
+    count_of,
+    count_packed,
+    draw_packed,
+    jit,
+    reseed,
+    shuffle,
+)
 from card_envs.games.beaver_gang.cards import (
     ALL_KINDS,
     ALL_NUMBERS,
     DECK,
     DRAW_TWO,
-    KIND_BITS,
     NO_CARD,
     NUM_KINDS,
 )
@@ -79,7 +86,7 @@ def hidden_slots(s, player, filling):
 @jit
 def packed(card):
     """One card as a packed multiset."""
-    return 1 << KIND_BITS * int(card)
+    return 1 << PACKED_BITS * int(card)
 
 
 @jit

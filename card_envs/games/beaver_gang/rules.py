@@ -35,6 +35,7 @@ from card_envs.games.beaver_gang.state import (
     TURN,
     may_knock,
     may_take,
+    owner_of,
     with_places_swapped,
 )
 
@@ -233,7 +234,7 @@ def use_drawn_card(s, action):
     elif action < ACT.peek:
         slot = (action - ACT.swap) // TARGETS
         target = (action - ACT.swap) % TARGETS
-        other = (player + 1 + target // SLOTS) % s.num_players
+        other = owner_of(s, player, target)
         other_slot = target % SLOTS
         swap_cards(s, player, slot, other, other_slot)
         discard(s, card)  # BG-12: after the action

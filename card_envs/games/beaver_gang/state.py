@@ -76,6 +76,12 @@ def may_knock_after(s, turns):
 
 
 @jit
+def owner_of(s, player, target):
+    """Whose card a player's swap is with: ``target`` is 4 * (places to the left - 1) + slot."""
+    return (player + 1 + target // SLOTS) % s.num_players
+
+
+@jit
 def with_places_swapped(places, place, other):
     """The set of places with two of them exchanged."""
     differ = (places >> place ^ places >> other) & 1

@@ -31,7 +31,6 @@ NUM_ANIMALS = 12
 NUM_KINDS = 13
 ELEPHANT, LION, HEDGEHOG, MOSQUITO, JOKER = 1, 4, 8, 11, 12
 DECK = (5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 4, 1)
-DECK_SIZE = 60
 DECK_COUNTS = np.array(DECK, np.int8)
 
 # FZ-2: the same with three players.
@@ -131,8 +130,7 @@ LAYS_TO_ASK, NUM_TO_ASK = _lists(MAY_ASK[:NO_LAY])
 
 # The cards of a lay as a packed multiset. With the highest bit of each kind set in the hand, the
 # subtraction ``hand - lay`` leaves it set exactly where there is enough.
-KIND_BITS = PACKED_BITS
-PACKED = (LAY_CARDS[:NUM_LAYS].astype(np.int64) << KIND_BITS * np.arange(NUM_KINDS)).sum(axis=1)
-ENOUGH = sum(1 << KIND_BITS * kind + 3 for kind in range(NUM_KINDS))
-PACKED_DECK = sum(count << KIND_BITS * kind for kind, count in enumerate(DECK))
-PACKED_DECK_OF_THREE = sum(count << KIND_BITS * kind for kind, count in enumerate(DECK_OF_THREE))
+PACKED = (LAY_CARDS[:NUM_LAYS].astype(np.int64) << PACKED_BITS * np.arange(NUM_KINDS)).sum(axis=1)
+ENOUGH = sum(1 << PACKED_BITS * kind + 3 for kind in range(NUM_KINDS))
+PACKED_DECK = sum(count << PACKED_BITS * kind for kind, count in enumerate(DECK))
+PACKED_DECK_OF_THREE = sum(count << PACKED_BITS * kind for kind, count in enumerate(DECK_OF_THREE))

@@ -12,13 +12,18 @@ How likely a set is to win is in ``chances.py``.
 
 import numpy as np
 
-from card_envs.contract import count_of, inline, jit, scratch
+from card_envs.contract import (
+    PACKED_BITS,
+    count_of,
+    inline,
+    jit,
+    scratch,
+)
 from card_envs.games.franks_zoo.actions import ACT
 from card_envs.games.franks_zoo.cards import (
     HEDGEHOG,
     JOKER,
     JOKER_ALONE,
-    KIND_BITS,
     LAY_ANIMAL,
     LAY_CARDS,
     LAY_SIZE,
@@ -212,18 +217,18 @@ def choose_gift(s, player, hand):
     worth that lions and a hedgehog are captured."""
     first = int(s.gift)
     if first != NO_CARD:
-        hand -= 1 << KIND_BITS * first
+        hand -= 1 << PACKED_BITS * first
     best, best_score = NO_CARD, -np.inf
     for kind in range(NUM_KINDS):
         if count_of(hand, kind) > 0:
-            left = hand - (1 << KIND_BITS * kind)
+            left = hand - (1 << PACKED_BITS * kind)
             if first != NO_CARD:
                 score = value_of_gift(s, player, left, kind, first)
             else:
                 score = -np.inf
                 for second in range(kind, NUM_KINDS):  # two cards are one pair in either order
                     if count_of(left, second) > 0:
-                        rest = left - (1 << KIND_BITS * second)
+                        rest = left - (1 << PACKED_BITS * second)
                         score = max(score, value_of_gift(s, player, rest, kind, second))
             if score > best_score:
                 best, best_score = kind, score

@@ -1,8 +1,14 @@
 """What players know of hidden cards, and what those could be given all that they know."""
 
-from card_envs.contract import deal_packed, draw_packed, index, jit, reseed
+from card_envs.contract import (
+    PACKED_BITS,
+    deal_packed,
+    draw_packed,
+    index,
+    jit,
+    reseed,
+)
 from card_envs.games.franks_zoo.cards import (
-    KIND_BITS,
     LAY_CARDS,
     NO_LAY,
     NUM_KINDS,
@@ -25,7 +31,7 @@ def count_elsewhere(s, player, hand, remembers):
     cards = PACKED_DECK_OF_THREE if s.num_players == 3 else PACKED_DECK
     cards -= hand
     for kind in range(NUM_KINDS):
-        cards -= int(s.played[kind] if remembers else s.trick[kind]) << KIND_BITS * kind
+        cards -= int(s.played[kind] if remembers else s.trick[kind]) << PACKED_BITS * kind
     if s.request != NO_LAY:
         cards -= PACKED[index(s.request)]
     if remembers and s.alone == player:
@@ -62,7 +68,7 @@ def had_since(s, player):
     """All that a player has had in hand since the partner's two cards came into it, packed."""
     cards = 0
     for kind in range(NUM_KINDS):
-        cards |= int(s.hand[player, kind]) + gone_since(s, player, kind) << KIND_BITS * kind
+        cards |= int(s.hand[player, kind]) + gone_since(s, player, kind) << PACKED_BITS * kind
     return cards
 
 
@@ -95,7 +101,7 @@ def deal_hidden_cards(s, player):
         if q != player:
             for kind in range(NUM_KINDS):
                 unknown = int(s.hand[q, kind]) - known_of(s, player, q, kind)
-                pool += unknown << KIND_BITS * kind
+                pool += unknown << PACKED_BITS * kind
     for q in range(s.num_players):
         if q != player:
             unknown = int(s.hand_size[q])

@@ -4,6 +4,7 @@ import numpy as np
 
 from card_envs.contract import (
     MEMORY_PERFECT,
+    PACKED_BITS,
     Field,
     Fields,
     clear_fields,
@@ -23,7 +24,6 @@ from card_envs.games.franks_zoo.cards import (
     ELEPHANT,
     IS_BEATEN_BY,
     JOKER,
-    KIND_BITS,
     LAY_ANIMAL,
     LAY_CARDS,
     LAY_SIZE,
@@ -204,19 +204,19 @@ _NEEDS_LOOK = table_of(np.stack(_looks, axis=1), (_POINTS, _MORE_POINTS, _MORE_P
 # For a field of _MOST entries for each kind, entry by entry: the bits of the kind in packed counts,
 # and what they are if there are c cards of it (at entry c) and if there are c + 1.
 _kinds, _entries = np.divmod(np.arange(NUM_KINDS * _MOST), _MOST)
-_BITS = 15 << KIND_BITS * _kinds
-_LEVEL = _entries << KIND_BITS * _kinds
-_NEXT_LEVEL = _entries + 1 << KIND_BITS * _kinds
+_BITS = 15 << PACKED_BITS * _kinds
+_LEVEL = _entries << PACKED_BITS * _kinds
+_NEXT_LEVEL = _entries + 1 << PACKED_BITS * _kinds
 
 # In packed counts: 1 for each animal, and the place of the last one.
-_EACH_ANIMAL = sum(1 << KIND_BITS * animal for animal in range(NUM_ANIMALS))
-_LAST_ANIMAL = np.uint64(KIND_BITS * (NUM_ANIMALS - 1))
+_EACH_ANIMAL = sum(1 << PACKED_BITS * animal for animal in range(NUM_ANIMALS))
+_LAST_ANIMAL = np.uint64(PACKED_BITS * (NUM_ANIMALS - 1))
 
 # Where the animals that beat an animal are in packed counts: at most six, else where nothing is.
-_beaters = np.full((6, NUM_ANIMALS), KIND_BITS * NUM_KINDS)
+_beaters = np.full((6, NUM_ANIMALS), PACKED_BITS * NUM_KINDS)
 for _animal in range(NUM_ANIMALS):
     _which = np.flatnonzero(IS_BEATEN_BY[_animal])
-    _beaters[: len(_which), _animal] = KIND_BITS * _which
+    _beaters[: len(_which), _animal] = PACKED_BITS * _which
 _BEATERS = _beaters
 
 
@@ -310,11 +310,11 @@ def count_animals(hand):
 @inline
 def observe_strength(hand, elsewhere, out):
     """Which of the player's sets cannot be beaten (FZ-8) with packed cards in one hand."""
-    joker = elsewhere >> KIND_BITS * JOKER & 1
+    joker = elsewhere >> PACKED_BITS * JOKER & 1
     has_mosquito = count_of(elsewhere, MOSQUITO) > 0
     has_elephant = count_of(elsewhere, ELEPHANT) > 0
     # FZ-6: where there is an elephant, a mosquito can be one more.
-    elsewhere += int(has_mosquito & has_elephant) << KIND_BITS * ELEPHANT
+    elsewhere += int(has_mosquito & has_elephant) << PACKED_BITS * ELEPHANT
     beatable = 0  # packed: the most cards of an animal that as many others beat, or one more of it
     weak_groups = 0
     for animal in range(NUM_ANIMALS):
@@ -323,7 +323,7 @@ def observe_strength(hand, elsewhere, out):
         for k in range(6):
             others = max(others, elsewhere >> _BEATERS[k, animal] & 15)
         most = max(others + joker * (others > 0), same + joker * (same > 0) - 1, 0)
-        beatable |= most << KIND_BITS * animal
+        beatable |= most << PACKED_BITS * animal
         count = count_of(hand, animal)
         weak_groups += (count > 0) & (count <= most)
     for k in range(NUM_ANIMALS * _MOST):

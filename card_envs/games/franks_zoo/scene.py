@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from card_envs.contract import (
     MEMORY_PERFECT,
-    PACKED_BITS,
     Card,
     Grid,
     Scene,
@@ -18,6 +17,7 @@ from card_envs.contract import (
     Zone,
     cards_of,
     clockwise,
+    count_of,
     counted,
     hand_of,
     label_of,
@@ -230,7 +230,7 @@ def _kinds(s: Any, observer: int, remembers: bool) -> Grid:
         beaters = "like what it is added to"
         if kind != JOKER:
             beaters = ", ".join(BEATEN_BY[name]) or "nothing"
-        rows.append((name, *map(int, counts), elsewhere >> PACKED_BITS * kind & 15, beaters))
+        rows.append((name, *map(int, counts), count_of(elsewhere, kind), beaters))
     return Grid("", (*head, "beaten by"), tuple(rows), text_columns=1)
 
 

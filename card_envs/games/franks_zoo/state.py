@@ -6,8 +6,12 @@ kind.
 
 import numpy as np
 
-from card_envs.contract import common_dtype, jit
-from card_envs.games.franks_zoo.cards import KIND_BITS, NUM_KINDS
+from card_envs.contract import (
+    PACKED_BITS,
+    common_dtype,
+    jit,
+)
+from card_envs.games.franks_zoo.cards import NUM_KINDS
 
 MIN_PLAYERS, MAX_PLAYERS = 3, 7
 # What one player can hold at most: the largest hand and two cards of the partner.
@@ -79,7 +83,7 @@ def packed(counts, place):
     """The counts ``counts[place]`` of all kinds in one integer, as in ``PACKED``."""
     total = 0
     for kind in range(NUM_KINDS):
-        total |= int(counts[place, kind]) << KIND_BITS * kind
+        total |= int(counts[place, kind]) << PACKED_BITS * kind
     return total
 
 

@@ -12,7 +12,7 @@ ANIMAL_NAMES = ("giraffe", "bear", "mole", "goat", "sheep", "dog", "hare", "pig"
 NUM_ANIMALS = 10
 DECK = (9, 8, 7, 7, 6, 6, 5, 5, 4, 3)
 VALUES = (9, 8, 7, 7, 6, 6, 5, 5, 4, 3)
-DECK_SIZE = 60
+DECK_SIZE = sum(DECK)
 DECK_COUNTS = np.array(DECK, np.int8)
 
 # SW-9, SW-14: the animals of sudden death are HARE, PIG and CAT; for experts not the cat.

@@ -9,8 +9,9 @@ import pytest
 from games.franks_zoo.table import PASS, SIGNS, Table, ask, give, put
 from helpers import each_size, is_over, mask_of
 
+from card_envs.contract import PACKED_BITS
 from card_envs.games import load_game
-from card_envs.games.franks_zoo.cards import BEATEN_BY, KIND_BITS
+from card_envs.games.franks_zoo.cards import BEATEN_BY
 from card_envs.games.franks_zoo.chances import CHANCES, write_chances_to_win
 
 GAME = load_game("franks_zoo")
@@ -20,7 +21,7 @@ ELEPHANT, MOSQUITO, JOKER = (SIGNS.index(sign) for sign in "EQJ")
 
 def chances_to_win(states: np.ndarray, player: int, elsewhere: list[int]) -> np.ndarray:
     """By animal and size from 1, as the heuristic reckons."""
-    cards = sum(count << KIND_BITS * kind for kind, count in enumerate(elsewhere))
+    cards = sum(count << PACKED_BITS * kind for kind, count in enumerate(elsewhere))
     few, wins = np.zeros(CHANCES), np.zeros(CHANCES)
     write_chances_to_win(GAME.as_states(states)[0], player, cards, few, wins)
     return wins[:, 1:8]
