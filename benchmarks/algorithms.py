@@ -60,7 +60,7 @@ def make_missing(cells: Sequence[Cell], games_from: Sequence[str], jobs: int, ba
         make,
         missing,
         (games_from, Path.cwd()),
-        missing[0].game,
+        {cell.game for cell in missing},
         jobs=jobs,
         backend=backend,
         patience=patience,

@@ -366,7 +366,8 @@ class Session:
             if not self._tiny:
                 killer.start()
             for line in process.stdout or ():
-                self._add(name, json.loads(line))
+                if line.startswith("{"):  # else it is a library's
+                    self._add(name, json.loads(line))
             killer.cancel()
         if process.returncode:
             self._add(name, {"result": f"failed: exit status {process.returncode}"})
@@ -382,10 +383,11 @@ class Session:
         self.rows["train"] = []
         self._unpack()
         run = self._run_folder
-        words = ["--resume", str(run)] if RunFolder(run).config.exists() else [str(self._config)]
-        if words[0] != "--resume":
+        if RunFolder(run).config.exists():
+            words = ["--resume", str(run), *(["--set", *self._changes] if self._changes else [])]
+        else:
             given = _given(Sizes(self._tiny))
-            words += ["--out", str(run), "--set", *given, *self._changes]
+            words = [str(self._config), "--out", str(run), "--set", *given, *self._changes]
         command = [sys.executable, "-m", "training.train", *words]
         stop, saved = self._end - _TO_SAVE, self._saved()
         with subprocess.Popen(command, env=self._environment("train")) as process:
@@ -402,6 +404,9 @@ class Session:
             except subprocess.TimeoutExpired:
                 process.kill()
         self._keep()
+        if process.returncode > 0 and process.returncode != 128 + signal.SIGINT:
+            self._add("train", {"result": f"failed: exit status {process.returncode}"})
+            return
         card = run / f"{self._name}.json"
         if not card.exists():
             self._add("train", {"result": "no policy: there was no time for an update"})

@@ -44,6 +44,7 @@ def parse_arguments(
     )
     arguments.add_games_argument(parser)
     args = arguments.parse_arguments(parser, argv)
+    commit_of()  # that of what is measured from now on
     if of_one_game:
         args.game = load_game(args.game).id
     return args

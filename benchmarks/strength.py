@@ -199,7 +199,7 @@ def play_tables(
         play_table,
         seated,
         (game, policies, deals, seed),
-        game,
+        [game],
         jobs=matches.jobs,
         backend=matches.backend,
         patience=deals,

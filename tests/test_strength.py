@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import runpy
+import subprocess
 import sys
 from itertools import combinations
 from pathlib import Path
@@ -356,6 +357,12 @@ def test_shipped_policies_are_stronger_than_their_predecessors(game):
         assert means["heuristic"]["rank"] > np.mean(ranks)
 
 
+def is_there(what):
+    """Whether this clone has a commit, or a file of one."""
+    command = ["git", "-C", str(ROOT), "cat-file", "-e", what]
+    return subprocess.run(command, capture_output=True).returncode == 0
+
+
 @pytest.mark.parametrize("game", SHIPPED)
 def test_cards_say_how_the_policies_were_made(game):
     """By which configuration, with the trainer of which commit."""
@@ -367,6 +374,9 @@ def test_cards_say_how_the_policies_were_made(game):
         assert {"decisions", "hours", "machine", "versions", "strength"} <= set(card)
         assert card["commands"][0].startswith("python -m training.train ")
         assert re.fullmatch("[0-9a-f]{7,}", card["commit"])
+        if name in shipped_policies(game) and is_there(card["commit"]):  # not in a shallow clone
+            _, path = card["commands"][0].split("training.train ")
+            assert is_there(f"{card['commit']}:{path}")
         if "curve" in card and name in shipped_policies(game):
             path = Path("configs", "policies", f"{game.id}.yaml")
             assert load(Config, ROOT / path) == config
@@ -609,7 +619,7 @@ def test_a_study_can_be_made_in_pieces(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(
         study, "ranks_against", lambda run, *rest: {"random": {"2": run.config.seed}}
     )
-    card = {"decisions": 64, "hours": 0.1, "machine": "this one"}
+    card = {"decisions": 64, "hours": 0.1, "machine": "this one", "commit": "1234567"}
     monkeypatch.setattr(study.records, "read_json", lambda path: card)
     base = {**STUDY["base"], "imitation": {}}
     path.write_text(json.dumps({**STUDY, "base": base, "seeds": [1]}))
@@ -709,3 +719,12 @@ def test_wrong_studies_name_the_mistake(old, new, message, tmp_path, capsys):
 def test_studies_name_policy_files_by_their_stems():
     change = "opponents={pool: 0.4, agents: {training/policies/x/ppo_v1.safetensors: 0.3}}"
     assert without_folders(change) == "opponents={pool: 0.4, agents: {ppo_v1: 0.3}}"
+
+
+def test_means_are_over_the_runs_of_which_something_is_known():
+    """Of a resumed run nobody knows the CPU time."""
+    assert (
+        learning._mean([{"cpu_minutes": k} for k in (1.0, None, 2.0)], "cpu_minutes", ".1f")
+        == "1.5"
+    )
+    assert learning._mean([{"cpu_minutes": None}], "cpu_minutes", ".1f") == "–"

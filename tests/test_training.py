@@ -586,6 +586,38 @@ def test_a_teacher_observes_in_its_own_view(tmp_path):
     assert (targets.sum(axis=1) == 1).all()
 
 
+def test_a_policy_is_imitated_whatever_the_rows_are(tmp_path):
+    path = policy_file(SMALL, tmp_path / "other.safetensors")
+    for rows in ("sparse", "dense", "bfloat16"):
+        imitation = f"imitation={{agent: {path}, decisions: 64, temperature: 1.0}}"
+        learner = make_learner(run := tiny_run(SMALL, HERE, f"rows={rows}", imitation))
+        learner.begin()
+        imitate(learner, run.agents[path], quiet=True)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "algorithm"),
+    [
+        ([], "PPO, self-play"),
+        (["imitation.decisions=64"], "PPO, self-play, after imitation of random"),
+        (["opponents.self=0.5"], "PPO, self-play in 50% of the games"),
+        (["opponents={self: 0, agents: {random: 1.0}}"], "PPO, against other agents"),
+    ],
+)
+def test_a_card_says_who_the_learner_played(tmp_path, overrides, algorithm):
+    run = tiny_run(SMALL, tmp_path / "run", "decisions=64", *overrides)
+    train.train(run, quiet=True)
+    assert json.loads(run.card_path.read_text())["algorithm"] == algorithm
+
+
+def test_a_gpus_rollouts_take_none_of_the_machines_memory(monkeypatch):
+    monkeypatch.setattr(os, "sysconf", lambda name: 2**12)  # 16 MiB
+    large = ["environment.num_envs=65536", "ppo.n_steps=64", "ppo.batch_size=65536"]
+    tiny_config(SMALL, *large, "rollouts=device")._check_memory()
+    with pytest.raises(ValueError, match="GiB of memory at least, this machine has 0"):
+        tiny_config(SMALL, *large, "rollouts=host")._check_memory()
+
+
 def test_the_learning_rate_of_imitation_decays_to_0(monkeypatch):
     imitation = "imitation={decisions: 256, learning_rate: 1.0e-2}"  # four rollouts
     run = tiny_run(SMALL, HERE, imitation)
@@ -1239,6 +1271,46 @@ def test_a_folder_that_is_a_circle_of_links_is_refused(tmp_path, capsys):
     for words in ([str(config), "--out"], ["--resume"]):
         assert train.main([*words, str(tmp_path / "one")]) == 2
         assert "symbolic links" in capsys.readouterr().err
+
+
+def test_another_trainer_is_told_in_one_line(tmp_path, monkeypatch, caplog):
+    run = tiny_run(SMALL, tmp_path / "run", "decisions=64")
+    train.train(run, quiet=True)
+    with caplog.at_level("WARNING", "card_envs"):
+        train.train(Run.reopen(run.folder, ["decisions=128"]), resume=True, quiet=True)
+        assert not caplog.records
+        monkeypatch.setattr("training.runs.records.trainer", dict)
+        train.train(Run.reopen(run.folder, ["decisions=192"]), resume=True, quiet=True)
+    (record,) = caplog.records
+    assert "other sources of training/ or another version of torch" in record.getMessage()
+    origin = run.folder / "agents.json"  # a run that began before this was noted
+    noted = json.loads(origin.read_text())
+    del noted["trainer"]
+    origin.write_text(json.dumps(noted))
+    caplog.clear()
+    with caplog.at_level("WARNING", "card_envs"):
+        train.train(Run.reopen(run.folder, ["decisions=256"]), resume=True, quiet=True)
+    assert not caplog.records
+
+
+def test_a_commit_is_that_of_the_beginning_and_says_if_files_differ(tmp_path):
+    def git(*words):
+        name = ["-c", "user.name=a", "-c", "user.email=a@b"]
+        subprocess.run(["git", "-C", tmp_path, *name, *words], check=True, capture_output=True)
+
+    assert commit_of(tmp_path / "nowhere") is None
+    git("init")
+    (tmp_path / "file").write_text("one")
+    git("add", "file")
+    git("commit", "-m", "first")
+    first = commit_of(tmp_path)
+    assert re.fullmatch("[0-9a-f]{7,}", first)
+    git("commit", "--allow-empty", "-m", "second")
+    assert commit_of(tmp_path) == first
+    commit_of.cache_clear()
+    (tmp_path / "file").write_text("two")
+    assert re.fullmatch("[0-9a-f]{7,}-dirty", commit_of(tmp_path))
+    commit_of.cache_clear()
 
 
 def test_another_number_of_threads_is_told_in_one_line(tmp_path, monkeypatch, caplog):

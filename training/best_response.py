@@ -129,7 +129,7 @@ def respond(
         "identity": records.identity(against, game),
         "num_players": players,
         "start": config.imitation.agent,
-        **{key: card[key] for key in ("decisions", "hours", "machine")},
+        **{key: card[key] for key in ("decisions", "hours", "machine", "commit")},
         **gain(str(policy), args.deals),
         "search": {"agent": searcher, **gain(searcher, args.search_deals)}
         if args.search_deals and can_play

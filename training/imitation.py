@@ -94,6 +94,6 @@ class Teacher:
         game = self._games.game
         if self.network is None or self._agent.view != self._games.arena.view:
             return nn.functional.one_hot(torch.from_numpy(actions), game.num_actions)
-        observation = as_dense(columns_of(inputs, 0, game.fields.size)).cpu().numpy()
+        observation = as_dense(columns_of(inputs, 0, game.fields.size)).float().cpu().numpy()
         logits = torch.from_numpy(self.network.logits(observation))
         return torch.softmax(logits.masked_fill(as_dense(legal).cpu() == 0, -torch.inf), dim=1)

@@ -83,7 +83,7 @@ def _iterate(run: ImprovementRun, jobs: int, backend: str, quiet: bool) -> None:
         paths = shards_of(run, iteration)
         missing = [k for k, path in enumerate(paths) if not path.exists()]
         shared = run, policy, iteration
-        made = do_tasks(label_positions, missing, shared, run.game, jobs=jobs, backend=backend)
+        made = do_tasks(label_positions, missing, shared, [run.game], jobs=jobs, backend=backend)
         text = f"iteration {iteration}: labels"
         for k, labels in track(made, text, len(missing), quiet=quiet):
             write_labels(paths[missing[k]], labels)

@@ -38,7 +38,13 @@ def make_model(
     hidden: Sequence[int] = (128, 128),
     max_steps: int = 2000,
 ) -> MaskablePPO:
-    """A model with hidden layers of these sizes, which learns in one seat among the opponents."""
+    """A model with hidden layers of these sizes, which learns in one seat among the opponents.
+
+    Raises:
+        ValueError: The seed is not below 2**24, or as for ``make_vec_env``.
+    """
+    if seed * NUM_ENVS >= 2**32:
+        raise ValueError(f"seed must be below 2**24, got {seed}: NumPy's seeds end at 2**32")
     envs = make_vec_env(
         game,
         NUM_ENVS,
@@ -58,8 +64,7 @@ def make_model(
         gamma=1.0,
         ent_coef=0.01,
         policy_kwargs={"net_arch": [*hidden], "activation_fn": nn.ReLU},
-        # Game i has this plus i, so that runs play other deals; NumPy's seeds end at 2**32.
-        seed=seed * NUM_ENVS % 2**32,
+        seed=seed * NUM_ENVS,  # game i has this plus i, so that runs play other deals
         device="cpu",
     )
 

@@ -82,7 +82,8 @@ def run_one(
 
     Returns:
         ``decisions``, ``hours``, ``cpu_minutes`` (None if this process has not made the whole run),
-        ``machine``, ``deals``, and ``against``: for each agent the rank reward at every table size.
+        ``machine``, ``commit``, ``deals``, and ``against``: for each agent the rank reward at every
+        table size.
 
     Raises:
         ValueError: The folder holds another run, or a damaged one.
@@ -106,6 +107,7 @@ def run_one(
         "hours": card["hours"],
         "cpu_minutes": None if has_begun else round(used / 60, 1),
         "machine": card["machine"],
+        "commit": card["commit"],
         "deals": study.deals,
         "against": ranks_against(run, str(policy), study.against, study.deals, sizes),
     }

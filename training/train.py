@@ -299,12 +299,20 @@ class Session:
         run, learner, imitation = self._run, self._learner, self._run.config.imitation
         if run.progress:
             plot_learning_curve(run.progress, run.folder / "learning_curve.png", run.game.title)
-        imitated = f", after imitation of {imitation.agent}" if imitation.decisions else ""
+        if not imitation.decisions:
+            after = ""
+        elif imitation.copy_weights:
+            after = f", from the weights of {imitation.agent}"
+        else:
+            after = f", after imitation of {imitation.agent}"
+        share = run.config.opponents.own
+        how = "self-play" if share == 1 else f"self-play in {share:.0%} of the games"
+        how = how if share else "against other agents"
         run.export(
             learner.policy(),
             learner.device.type,
             finished,
-            algorithm=f"PPO, self-play{imitated}",
+            algorithm=f"PPO, {how}{after}",
             decisions=learner.decisions,
             hours=round(self.seconds / 3600, 2),
         )

@@ -71,9 +71,10 @@ def _estimate(found: list[float]) -> str:
 
 
 def _mean(runs: list[dict[str, Any]], key: str, style: str) -> str:
-    """The mean over runs; a dash of an agent that learns nothing."""
-    found = [run[key] for run in runs]
-    return "–" if None in found else f"{np.mean(found):{style}}"
+    """The mean over the runs of which it is known; a dash if there are none, as of an agent that
+    learns nothing."""
+    found = [run[key] for run in runs if run[key] is not None]
+    return f"{np.mean(found):{style}}" if found else "–"
 
 
 def memory(measured: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
+import torch
 from pydantic import Field, model_validator
 
 from card_envs.agents import Agent, NetworkAgent
@@ -408,7 +409,10 @@ class Config(GameConfig):
         _, seats = game.check_player_range(self.environment.num_players)
         dense = 4 * (3 + self.opponents.own * (seats - 1))
         values = (inputs + game.num_actions) * self.environment.num_envs
-        rollout = values * (self.ppo.n_steps + dense)
+        is_on_gpu = self.rollouts == "device" or (
+            self.rollouts == "auto" and self.device != "cpu" and torch.cuda.is_available()
+        )
+        rollout = 0 if is_on_gpu else values * (self.ppo.n_steps + dense)
         sizes = [inputs, *network.hidden, game.num_actions]
         weights = 4 * 4 * 2 * sum(a * b for a, b in pairwise(sizes))  # with gradient and moments
         needed, there = rollout + weights, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
@@ -9,6 +10,7 @@ import re
 import shlex
 import subprocess
 from collections.abc import Sequence
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -47,13 +49,26 @@ def machine() -> str:
     return f"{cpu_model()}, {os.cpu_count()} cores"
 
 
+@cache
 def commit_of(checkout: Path = _TRAINING) -> str | None:
-    """The commit that is checked out in a folder, if Git can tell; its default is this code's."""
-    command = ["git", "-C", str(checkout), "rev-parse", "--short", "HEAD"]
+    """The commit that was checked out in a folder when this process first asked, if Git can tell,
+    with ``-dirty`` if a file differed from it; the default is this code's folder.
+
+    What takes hours asks before it begins: other commits may follow while it runs.
+    """
+    command = ["git", "-C", str(checkout), "describe", "--always", "--dirty", "--exclude=*"]
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return None
+
+
+def trainer() -> dict[str, str]:
+    """What the numbers of a training run depend on beside its game and its configuration: a hash
+    of this package's sources, and the version of torch."""
+    sources = sorted(_TRAINING.rglob("*.py"))
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
+    return {"sources": digest[:16], "torch": version("torch")}
 
 
 def versions(packages: Sequence[str] = ("numba", "numpy", "torch")) -> dict[str, str]:

@@ -67,6 +67,7 @@ class Run(Generic[_Config]):
 
     def __init__(self, config: _Config, folder: Path) -> None:
         self.config, self.folder = config, folder
+        self._commit = records.commit_of()
         self.game = load_game(config.game)
         self.options, self.view = self.game.split_options(config.environment.options)
         names = sorted(config.agent_names)
@@ -143,7 +144,7 @@ class Run(Generic[_Config]):
             "draws": config.draws,
             "agents": list(self.identities.values()),
             "commands": self.commands,
-            "commit": records.commit_of(),
+            "commit": self._commit,
             "config": config.model_dump(mode="json"),
             "seed": config.seed,
             "finished": finished,
@@ -211,6 +212,7 @@ class Run(Generic[_Config]):
             "agents": self.identities,
             # The sums of torch's kernels depend on how many threads share them.
             "threads": torch.get_num_threads(),
+            "trainer": records.trainer(),
             "config": self._fixed_config(),
         }
         write_json(self._origin_path, origin)
@@ -264,6 +266,13 @@ class Run(Generic[_Config]):
             raise ValueError(f"{about} agents under the same names")
         if noted.get("game") != self.game.sources:
             raise ValueError(f"{about} sources of {self.game.id}")
+        trainer = records.trainer()
+        if noted.get("trainer", trainer) != trainer:
+            logger.warning(
+                "the run in %s began with other sources of training/ or another version of torch, "
+                "so it may differ from one that was not interrupted",
+                self.folder,
+            )
         if noted.get("threads", threads) != threads:
             logger.warning(
                 "the run in %s began with %s of torch and resumes with %d, so it will differ from "

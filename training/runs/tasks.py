@@ -7,7 +7,7 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -88,7 +88,7 @@ def do_tasks(
     function: Callable[..., Any],
     tasks: Sequence[Any],
     shared: Sequence[Any],
-    game: Game,
+    games: Collection[Game],
     *,
     jobs: int,
     backend: str,
@@ -100,7 +100,7 @@ def do_tasks(
         function: A module's own, which workers import.
         tasks: The tasks.
         shared: What all of them get.
-        game: Their game, so that workers of a cluster can import it.
+        games: Their games, so that workers of a cluster can import them.
         jobs: How many at a time; -1: as many as there are cores.
         backend: ``"loky"``: this machine's processes; ``"ray"``: the cluster of ``RAY_ADDRESS``, or
             one that is started on this machine. Its nodes need the package's dependencies.
@@ -112,7 +112,7 @@ def do_tasks(
     """
     pool = _pool(jobs)
     if backend == "ray":
-        return _on_ray(function, tasks, shared, game, jobs, patience)
+        return _on_ray(function, tasks, shared, games, jobs, patience)
     return enumerate(pool(joblib.delayed(function)(task, *shared) for task in tasks))
 
 
@@ -121,7 +121,12 @@ _Values = Sequence[Any]
 
 
 def _on_ray(
-    function: _Function, tasks: _Values, shared: _Values, game: Game, jobs: int, patience: float
+    function: _Function,
+    tasks: _Values,
+    shared: _Values,
+    games: Collection[Game],
+    jobs: int,
+    patience: float,
 ) -> Iterator[tuple[int, Any]]:
     ray = _import_ray()
     if not tasks:
@@ -135,12 +140,11 @@ def _on_ray(
             socket.create_connection((host, int(port)), timeout=_SECONDS_TO_CONNECT).close()
         except OSError as error:
             raise ValueError(f"no Ray cluster answers at RAY_ADDRESS={address}: {error}") from None
-    # What a worker imports: the repository's packages, and the game's own.
+    # What a worker imports: the repository's packages, and those of the games.
     root = Path(__file__).parent.parent.parent
     folders = {root / package for package in ("card_envs", "training", "benchmarks")}
-    package = sys.modules[game.package.partition(".")[0]]
-    if package is not card_envs:  # a game of another package
-        folders.add(Path(str(package.__file__)).parent)
+    packages = {game.package.partition(".")[0] for game in games} - {card_envs.__name__}
+    folders |= {Path(str(sys.modules[package].__file__)).parent for package in packages}
     with ray.init(address, runtime_env={"py_modules": sorted(map(str, folders))}):
         arguments = [ray.put(value) for value in shared]
         remote = ray.remote(function)
