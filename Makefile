@@ -178,7 +178,7 @@ strength: .venv/installed
 		$(BIN)/python -m benchmarks.strength --game $$game \
 			--json benchmarks/results/strength_$$game.json && \
 		$(BIN)/python -m training.best_response configs/$$game.yaml \
-			--json benchmarks/results/best_response_$$game.json && \
+			--json training/results/best_response_$$game.json && \
 		$(BIN)/python -m benchmarks.all_agents --game $$game \
 			--json benchmarks/results/all_agents_$$game.json || exit 1; \
 	done

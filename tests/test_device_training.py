@@ -24,7 +24,7 @@ from card_envs.contract.game import Game
 from card_envs.engine.seeds import consecutive_seeds
 from training.games.device import DeviceGames
 from training.games.device_rollout import DeviceRollout
-from training.games.selfplay import SelfPlayGames
+from training.games.host import HostGames
 from training.games.tables import LEARNER
 from training.ppo import PPO, Rollout
 from training.runs import checkpoint
@@ -43,7 +43,7 @@ def learners(game: Game, *overrides: str) -> tuple[PPO, PPO]:
     ]
     for learner in both:
         learner.begin()
-    assert isinstance(both[0].games, SelfPlayGames)
+    assert isinstance(both[0].games, HostGames)
     assert isinstance(both[1].games, DeviceGames)
     return both[0], both[1]
 
@@ -265,7 +265,7 @@ def test_what_a_device_cannot_play_is_refused(overrides, message, tmp_path):
     overrides = [override.replace("POLICY", path) for override in overrides]
     with pytest.raises(ValueError, match=f"rollouts: these games cannot .* device: .*{message}"):
         make_learner(tiny_run(SCRIPTED, HERE, *overrides, "rollouts=device"))
-    assert isinstance(make_learner(tiny_run(SCRIPTED, HERE, *overrides)).games, SelfPlayGames)
+    assert isinstance(make_learner(tiny_run(SCRIPTED, HERE, *overrides)).games, HostGames)
 
 
 def test_games_that_end_before_a_decision_are_told():

@@ -26,7 +26,7 @@ from card_envs.contract.agent import turn_of
 from card_envs.contract.game import Game
 from card_envs.contract.options import View
 from training import improve, ship
-from training.games.selfplay import SelfPlayGames
+from training.games.host import HostGames
 from training.improve import ImprovementRun, shards_of
 from training.improvement.config import FitSection, ImprovementConfig
 from training.improvement.fitting import _advantages, fit_policy, log_probs_of
@@ -197,14 +197,14 @@ def test_a_policy_that_is_always_sure_cannot_be_labeled(tmp_path):
 def test_the_learners_actions_are_drawn_or_its_likeliest(drawn, tmp_path, monkeypatch):
     run = tiny_run(SMALL, tmp_path, f"labels.drawn={drawn}")
     policy = run.agents[run.config.agent]
-    step, likeliest = SelfPlayGames.step, []
+    step, likeliest = HostGames.step, []
 
     def noted(games, actions):
         best = policy.network.act(games.arena.observation, games.arena.action_mask)
         likeliest.append((actions == best).mean())
         return step(games, actions)
 
-    monkeypatch.setattr(SelfPlayGames, "step", noted)
+    monkeypatch.setattr(HostGames, "step", noted)
     label_positions(0, run, policy, 1)
     share = np.mean(likeliest)
     assert share < 0.9 if drawn else share == 1

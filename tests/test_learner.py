@@ -32,7 +32,7 @@ from card_envs.contract.options import View
 from card_envs.engine.seeds import next_seed
 from card_envs.engine.templates import write_full_states
 from training import ppo, train
-from training.games.selfplay import SelfPlayGames
+from training.games.host import HostGames
 from training.games.tables import LEARNER, Tables
 from training.networks.legal_actions import evaluate_actions
 from training.networks.sparse import SparseRows, as_dense
@@ -52,7 +52,7 @@ def learner_of(game: Game, *overrides: str) -> PPO:
     return learner
 
 
-def games_of(game: Game, *overrides: str) -> SelfPlayGames:
+def games_of(game: Game, *overrides: str) -> HostGames:
     """Such a learner's games."""
     return learner_of(game, *overrides).games
 

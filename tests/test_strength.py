@@ -325,7 +325,9 @@ def short_identity(identity):
 def test_less_is_gained_from_a_policy_than_from_its_predecessor(game):
     """At each table size that is measured: by the better of the two, which is the bound that is
     reported."""
-    responses = read_json(report.RESULTS / f"best_response_{game.id}.json")["responses"]
+    responses = read_json(ROOT / "training" / "results" / f"best_response_{game.id}.json")[
+        "responses"
+    ]
     sizes = sorted({game.min_players, game.default_players})
     (before,) = predecessors(game)[-1:]
     gains = {}

@@ -12,7 +12,7 @@ from card_envs.agents.network import Network
 from card_envs.contract.agent import checked_actions, turn_of
 from card_envs.utils.progress import track
 from training.games.device import DeviceGames
-from training.games.selfplay import SelfPlayGames
+from training.games.host import HostGames
 from training.networks.legal_actions import log_probabilities
 from training.networks.sparse import Rows, as_dense, columns_of
 from training.ppo import PPO
@@ -62,7 +62,7 @@ class Teacher:
     """The imitated agent, in the learner's seats of all games; a policy's actions are drawn from
     it, at a temperature."""
 
-    def __init__(self, agent: Agent, games: SelfPlayGames, temperature: float, seed: int) -> None:
+    def __init__(self, agent: Agent, games: HostGames, temperature: float, seed: int) -> None:
         self._games = games
         self.network: Network | None = None  #: a policy's
         if isinstance(agent, NetworkAgent):

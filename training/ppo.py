@@ -23,7 +23,7 @@ from card_envs.contract.game import Game
 from card_envs.kernels.jit import jit
 from training.games.device import DeviceGames
 from training.games.device_rollout import Choice, DeviceRollout, Values
-from training.games.selfplay import SelfPlayGames
+from training.games.host import HostGames
 from training.networks.actor import Actor
 from training.networks.last_layer import features_of
 from training.networks.layers import perceptron
@@ -93,7 +93,7 @@ class Rollout:
         decisions: records (K or more,), see ``_DECISION``.
     """
 
-    def __init__(self, games: SelfPlayGames, config: Config) -> None:
+    def __init__(self, games: HostGames, config: Config) -> None:
         self._games, self._ppo = games, config.ppo
         self.size = 0
         self.open = np.full(games.tables.seating.shape, -1)
@@ -236,7 +236,7 @@ class PPO:
         ValueError: The device is not available.
     """
 
-    def __init__(self, games: SelfPlayGames | DeviceGames, config: Config) -> None:
+    def __init__(self, games: HostGames | DeviceGames, config: Config) -> None:
         self.config, self.games = config, games
         self.device = device_of(config)
         self._dtype = {"dense": torch.float32, "bfloat16": torch.bfloat16}.get(config.rows)

@@ -27,7 +27,7 @@ from torch.utils.tensorboard import SummaryWriter
 from card_envs.agents import NetworkAgent
 from card_envs.commands import arguments, running
 from training.games.device import DeviceGames, OnCpu, OnGpu
-from training.games.selfplay import SelfPlayGames
+from training.games.host import HostGames
 from training.imitation import imitate
 from training.ppo import PPO, device_of
 from training.runs import checkpoint
@@ -125,7 +125,7 @@ def make_learner(run: Run[Config]) -> PPO:
     if _plays_on_device(run):
         place = OnGpu() if device_of(config).type == "cuda" else OnCpu()
         return PPO(DeviceGames(place, *who, **how), config)
-    return PPO(SelfPlayGames(*who, **how, with_playout=network.critic_playout), config)
+    return PPO(HostGames(*who, **how, with_playout=network.critic_playout), config)
 
 
 def _plays_on_device(run: Run[Config]) -> bool:

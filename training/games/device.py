@@ -27,7 +27,7 @@ from card_envs.engine.templates import (
     write_states,
 )
 from card_envs.envs.learner_games import TRIES, stuck
-from training.games.games import Games
+from training.games.base import Games
 from training.networks.legal_actions import ILLEGAL, drawn
 
 
@@ -82,7 +82,7 @@ class DeviceGames(Games):
     """``num_envs`` games that all wait for a network's decision, the learner's or a snapshot's.
 
     Every step is one such decision in every game. Games, seeds and tables are those of
-    ``SelfPlayGames``; where the learner holds all seats, the same actions make the same games.
+    ``HostGames``; where the learner holds all seats, the same actions make the same games.
 
     Args:
         place: Where arrays are.

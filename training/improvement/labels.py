@@ -20,7 +20,7 @@ from card_envs.agents import NetworkAgent, SearchAgent
 from card_envs.agents.search.follower import PastDecision
 from card_envs.contract.agent import Turn
 from card_envs.utils.files import open_output
-from training.games.selfplay import SelfPlayGames
+from training.games.host import HostGames
 from training.improvement.config import ImprovementConfig
 from training.runs.config import PoolSection
 from training.runs.run import Run
@@ -103,7 +103,7 @@ def label_positions(
     opponents = PoolSection.model_validate(
         {**config.opponents.model_dump(), "self": 0, "block_size": 1}
     )
-    games = SelfPlayGames(run.game, config.environment, opponents, run.agents, seed)
+    games = HostGames(run.game, config.environment, opponents, run.agents, seed)
     drawing = NetworkAgent(policy.network, policy.name, policy.view, seed)
     likeliest = NetworkAgent(policy.network, policy.name, policy.view)
     searcher = SearchAgent(

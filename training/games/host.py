@@ -1,4 +1,4 @@
-"""``SelfPlayGames``: games in which the learner holds all seats, or one among opponents."""
+"""``HostGames``: games on the CPU, in which the learner holds all seats, or one among opponents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from card_envs.engine.arena import Arena
 from card_envs.engine.seeds import next_seeds
 from card_envs.engine.templates import NOBODY
 from card_envs.envs.learner_games import TRIES, stuck
-from training.games.games import Games
+from training.games.base import Games
 
 _Indices = NDArray[np.int64]
 
@@ -36,7 +36,7 @@ class Outcome:
     bootstrapped: NDArray[np.int64]
 
 
-class SelfPlayGames(Games):
+class HostGames(Games):
     """``num_envs`` games that all wait for a decision of the learner.
 
     Forced moves are made for it. Games have seeds that follow from the run's seed; finished games
