@@ -695,8 +695,12 @@ def test_training_leaves_all_that_it_promises(tmp_path, capsys, monkeypatch):
     values = [entry["vs_random"] for entry in progress]
     assert [event.value for event in shown] == pytest.approx(values, abs=1e-6)
     # A folder in use is not overwritten.
-    assert train.main(arguments) == 2
-    assert "is not empty" in capsys.readouterr().err
+    for change, resume in (
+        ("decisions=256", f"choose another folder, or --resume {out}"),
+        ("ppo.n_epochs=2", "choose another folder"),  # to resume it would continue another run
+    ):
+        assert train.main([*arguments, "--set", players, change]) == 2
+        assert f"{out} is not empty; {resume}\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("deals", [4, 5])

@@ -194,9 +194,8 @@ class Run(Generic[_Config]):
         noted = [self._origin_path, self._commands_path, self._config_path]
         half_written = [path for place in noted for path in left_beside(place)]
         if self.folder.exists() and {*self.folder.iterdir()} - {*noted[:2], *half_written}:
-            raise ValueError(
-                f"{self.folder} is not empty; choose another folder, or --resume {self.folder}"
-            )
+            resume = f", or --resume {self.folder}" if self._is_of_this_configuration() else ""
+            raise ValueError(f"{self.folder} is not empty; choose another folder{resume}")
         return half_written
 
     def begin(self, command_line: str) -> None:
@@ -213,7 +212,7 @@ class Run(Generic[_Config]):
             # The sums of torch's kernels depend on how many threads share them.
             "threads": torch.get_num_threads(),
             "trainer": records.trainer(),
-            "config": self._fixed_config(),
+            "config": _fixed(self.config),
         }
         write_json(self._origin_path, origin)
         self._note([command_line])
@@ -243,7 +242,7 @@ class Run(Generic[_Config]):
             check_writable(self.folder)
         except OSError as error:
             raise ValueError(f"{self.folder} cannot be written: {error.strerror}") from None
-        noted, now = records.read_json(self._origin_path), self._fixed_config()
+        noted, now = records.read_json(self._origin_path), _fixed(self.config)
         threads = torch.get_num_threads()
         if (
             not isinstance(noted, dict)
@@ -283,15 +282,6 @@ class Run(Generic[_Config]):
                 noted["threads"],
             )
 
-    def _fixed_config(self) -> dict[str, Any]:
-        """The configuration without its length, each section's keys as ``"section.key"``."""
-        fixed: dict[str, Any] = {}
-        dumped = self.config.model_dump(mode="json", exclude={self.config.LENGTH})
-        for name, value in dumped.items():
-            is_section = isinstance(value, dict)
-            fixed |= {f"{name}.{k}": v for k, v in value.items()} if is_section else {name: value}
-        return fixed
-
     @property
     def commands(self) -> list[str]:
         """The commands that began the run, or gave it another length."""
@@ -305,6 +295,14 @@ class Run(Generic[_Config]):
             before = self.commands
             # It was noted already if this was interrupted.
             self._note(before if before[-1:] == [command_line] else [*before, command_line])
+
+    def _is_of_this_configuration(self) -> bool:
+        """Whether the folder holds a run of this configuration, perhaps of another length."""
+        try:
+            noted = load(type(self.config), self._config_path)
+        except (OSError, ValueError):
+            return False
+        return _fixed(noted) == _fixed(self.config)
 
     def _is_noted(self) -> bool:
         """Whether the folder holds this configuration, its agents in the same order."""
@@ -365,6 +363,15 @@ def _is_evaluation(entry: Any, first: Any, needed: Sequence[str]) -> bool:
             return False
     always = ("decisions", "iteration", "seconds", "epoch", "vs_")
     return {key for key in first if key.startswith(always)} <= entry.keys()
+
+
+def _fixed(config: Any) -> dict[str, Any]:
+    """A run's configuration without its length, each section's keys as ``"section.key"``."""
+    fixed: dict[str, Any] = {}
+    for name, value in config.model_dump(mode="json", exclude={config.LENGTH}).items():
+        is_section = isinstance(value, dict)
+        fixed |= {f"{name}.{k}": v for k, v in value.items()} if is_section else {name: value}
+    return fixed
 
 
 def add_run_arguments(parser: argparse.ArgumentParser, prefix: str) -> None:
