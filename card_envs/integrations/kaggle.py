@@ -31,7 +31,22 @@ pyspiel: Any = import_extra("pyspiel", "kaggle")
 
 # Any game of OpenSpiel there: what all of them share is taken from it.
 _MODEL = "open_spiel_tic_tac_toe"
+_OF_A_GAME = ("stateHistory", "actionHistory", "moveDurations")  # in ``Environment.info``
 _MOST_SEED = 2**31 - 1  # whole numbers among OpenSpiel's parameters are of 32 bits
+
+
+class _FreshEnvironment(Environment):  # type: ignore[misc]
+    """One of which each run is a new game: Kaggle's interpreter keeps OpenSpiel's state and its
+    history, and would play on, or deal the same cards again."""
+
+    info: dict[str, Any]
+
+    def reset(self, num_agents: int | None = None) -> Any:
+        for name in ("os_game", "os_state", "chance_rng"):
+            self.__dict__.pop(name, None)
+        # A new one: without any, all environments share one.
+        self.info = {name: value for name, value in self.info.items() if name not in _OF_A_GAME}
+        return super().reset(num_agents)
 
 
 class _State(CardState):
@@ -91,7 +106,7 @@ def make_env(
     defaults["openSpielGameName"]["default"] = name
     defaults["openSpielGameParameters"]["default"] = first.get_parameters()
     defaults["includeLegalActions"]["default"] = True
-    return Environment(
+    return _FreshEnvironment(
         **{**environments[_MODEL], "specification": specification},
         configuration=dict(configuration or {}),
     )

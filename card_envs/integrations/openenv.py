@@ -104,7 +104,7 @@ class CardEnvironment(Environment[CardAction, CardObservation, CardState]):  # t
         self._state = state.model_copy(
             update={
                 "step_count": state.step_count + 1,
-                "wrong_answers": state.wrong_answers + bool(info["message"]),
+                "wrong_answers": self._env.wrong_answers,
             }
         )
         return _observation(text, info, reward=reward, done=terminated or truncated)

@@ -135,9 +135,9 @@ def register_game(game: str) -> str:
     Raises:
         ValueError: There is no such game.
     """
-    name = load_game(game).name  # with which the nodes get this version
-    register_env(name, lambda config: CardMultiAgentEnv({"game": name, **config}))
-    return name
+    loaded = load_game(game)  # nodes get the game itself, which they may know no name of
+    register_env(loaded.name, lambda config: CardMultiAgentEnv({"game": loaded.name, **config}))
+    return loaded.name
 
 
 def policy_function(module: Any) -> PolicyFunction:
@@ -148,7 +148,9 @@ def policy_function(module: Any) -> PolicyFunction:
             ``Algorithm.get_module``'s; it is used as it is then, not copied.
 
     Returns:
-        A function of observations (N, D) and masks (N, A) that returns actions (N,).
+        A function of observations (N, D) and masks (N, A) that returns actions (N,). It observes
+        with perfect memory and all features; for a module that was trained with other options it
+        goes into ``FunctionAgent("rllib", function, memory="none")``.
     """
     return _MostProbable(module)
 

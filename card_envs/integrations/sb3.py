@@ -49,7 +49,17 @@ def make_vec_env(
 
 
 #: What ``set_attr`` refuses.
-_OF_A_GAME = ("action_masks", "game", "num_players", "render_mode", "seat", "view")
+_OF_A_GAME = (
+    "action_masks",
+    "action_space",
+    "game",
+    "num_players",
+    "observation_space",
+    "options",
+    "render_mode",
+    "seat",
+    "view",
+)
 
 #: What no game has before it begins.
 _AFTER_RESET = ("num_players", "seat")
@@ -151,8 +161,9 @@ class CardVecEnv(VecEnv):
         ]
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """``action_masks`` (a function), ``game``, ``num_players``, ``seat``, ``view`` (how the
-        learner observes), or what was set.
+        """``action_masks`` (a function), ``action_space``, ``game``, ``num_players``,
+        ``observation_space``, ``options``, ``seat``, ``view`` (how the learner observes), or what
+        was set.
 
         Raises:
             AttributeError: There is no such attribute, or not before the first reset.
@@ -161,8 +172,11 @@ class CardVecEnv(VecEnv):
             check_has_begun(self.games.has_begun, attr_name)
         values = {
             "action_masks": [partial(np.copy, mask) for mask in self.games.arena.action_mask],
+            "action_space": [self.action_space] * self.num_envs,
             "game": [self.games.game] * self.num_envs,
             "num_players": self.games.arena.states["num_players"].tolist(),
+            "observation_space": [self.observation_space] * self.num_envs,
+            "options": [dict(self.games.arena.options) for _ in range(self.num_envs)],
             "render_mode": [None] * self.num_envs,
             "seat": self.games.learner_seats.tolist(),
             "view": [self.games.arena.view] * self.num_envs,

@@ -153,7 +153,7 @@ class DealsEvalCallback(EventCallback):
         deals: How many deals, at least 2; each is played in as many seatings as there are players.
         seed: The deals' seed; the default is not that of ``evaluate``, whose deals must not choose
             the best model.
-        options: The game's options except ``reward``.
+        options: The game's options except ``reward``; None: those of the training environment.
         memory: As for :func:`as_agent`.
         features: As for :func:`as_agent`.
         best_model_save_path: Folder for ``best_model.zip``, the model of the best mean so far, and
@@ -194,7 +194,8 @@ class DealsEvalCallback(EventCallback):
         self.best_model_save_path = best_model_save_path
         self.last_mean_reward = self.best_mean_reward = -np.inf
         self._game = card_game
-        self._table = (game, opponents, deals, seed, options)
+        self._table = (game, opponents, deals, seed)
+        self._options = options
         self._view = given_view(memory, features)
         View(**self._view)  # checked now, not at the first evaluation
         self.callback_on_new_best = callback_on_new_best
@@ -203,17 +204,27 @@ class DealsEvalCallback(EventCallback):
 
     def _init_callback(self) -> None:
         as_agent(self.model, "model", **self._view).check_game(self._game)
+        if self._options is None:
+            self._options = self._options_in_training()
         if self.best_model_save_path is not None:
             os.makedirs(self.best_model_save_path, exist_ok=True)
         if self.callback_on_new_best is not None:
             self.callback_on_new_best.init_callback(self.model)
 
+    def _options_in_training(self) -> dict[str, Any]:
+        """The options of the training environment, where it tells them; {}: the game's defaults."""
+        try:
+            options = dict(self.training_env.get_attr("options")[0])
+        except AttributeError:
+            return {}
+        return {name: value for name, value in options.items() if name != "reward"}
+
     def _on_step(self) -> bool:
         if self.n_calls % self.eval_freq:
             return True
-        game, opponents, deals, seed, options = self._table
+        game, opponents, deals, seed = self._table
         table = [as_agent(self.model, "model", **self._view), *opponents]
-        result = evaluate(game, table, deals, seed, options).agents[0]
+        result = evaluate(game, table, deals, seed, self._options).agents[0]
         self.last_mean_reward = result.rank.mean
         for key, value in zip(("rank", "rank_low", "rank_high"), result.rank, strict=True):
             if value is not None:

@@ -133,18 +133,17 @@ class CardTable(vf.Env[CardTableConfig]):  # type: ignore[misc]
         env = await asyncio.to_thread(self.taskset.config.make_env, task.data.seat)
         try:
             text, _ = await asyncio.to_thread(env.reset, seed=task.data.deal)
-            total, answers, wrong_answers, is_over = 0.0, 0, 0, False
+            total, answers, is_over = 0.0, 0, False
             async with agents.player.interaction(task) as interaction:
                 while not is_over:
                     segment = await interaction.turn(text)
                     if segment.terminated:
                         break
-                    text, reward, terminated, truncated, info = await asyncio.to_thread(
+                    text, reward, terminated, truncated, _ = await asyncio.to_thread(
                         env.step, segment.last_reply
                     )
                     total += reward
                     answers += 1
-                    wrong_answers += bool(info["message"])
                     is_over = terminated or truncated
         finally:
             env.close()
@@ -152,5 +151,5 @@ class CardTable(vf.Env[CardTableConfig]):  # type: ignore[misc]
             return
         interaction.trace.record_reward("game", total if is_over else FORFEIT_REWARD)
         interaction.trace.record_metrics(
-            {"answers": answers, "wrong_answers": wrong_answers, "is_over": is_over}
+            {"answers": answers, "wrong_answers": env.wrong_answers, "is_over": is_over}
         )

@@ -206,6 +206,11 @@ class TextSeatEnv(OneThread, SeatEnv[str, str]):
         observation, info = self._observe(reply.action, reply.message)
         return observation, reward, terminated, truncated, info
 
+    @property
+    def wrong_answers(self) -> int:
+        """How many answers of this game were wrong."""
+        return self._text.wrong_answers[self.seat]
+
     def _observe(self, action: int, message: str) -> tuple[str, dict[str, Any]]:
         info = {
             "seat": self.seat,

@@ -51,6 +51,26 @@ def test_the_page():
     assert f"kaggle-environments {kaggle_environments.__version__}" in text
 
 
+def test_an_environment_that_runs_again_deals_again():
+    """Also after a game that an illegal move ended, and beside another environment."""
+    env, other = (make_env(GAME.name, num_players=GAME.min_players, **OPTIONS) for _ in range(2))
+    histories, agents = [], ["random"] * GAME.min_players
+    for _ in range(4):
+        env.run(agents)
+        histories.append(env.info["stateHistory"])
+        assert env.info["actionHistory"]
+    assert len({str(history[1]) for history in histories}) > 1
+    env.run([lambda observation: {"submission": -5}, *agents[1:]])
+    env.run(agents)
+    assert env.done
+    assert env.info["stateHistory"][0] == histories[0][0]
+    assert other.info.get("stateHistory", [])[1:] == []
+    seeded = make_env(GAME.name, configuration={"seed": 3}, **OPTIONS)
+    first = [begin(seeded), copy.deepcopy(seeded.state)][1]
+    begin(seeded)
+    assert str(seeded.state) == str(first)
+
+
 @pytest.mark.parametrize("game", [param for param in FEW_GAMES if not param.marks])
 def test_a_game_is_that_of_the_environment(game):
     options = kit_of(game).short_options

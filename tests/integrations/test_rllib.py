@@ -14,12 +14,13 @@ import numpy as np
 import pytest
 import ray
 import torch
-from helpers import ALL_GAMES
+from helpers import ALL_GAMES, kit_of
 from integrations.learners import check_learner
 from integrations.pages import run_page
 from ray.cluster_utils import Cluster
 from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
 from ray.rllib.env.multi_agent_episode import MultiAgentEpisode
+from ray.tune.registry import ENV_CREATOR, _global_registry
 
 import card_envs
 from benchmarks import algorithms, strength
@@ -141,6 +142,24 @@ def test_agents_observe_in_their_turns_and_get_all_that_they_are_paid(game, opti
         assert truncated == dict.fromkeys(everybody, is_cut)
         returns = {name: own.get_return() for name, own in episode.agent_episodes.items()}
         assert returns == pytest.approx({name: paid[name] for name in movers})
+
+
+def test_processes_of_a_cluster_get_a_game_of_another_package():
+    """It is registered here alone."""
+    game = next(game for game in ALL_GAMES if not kit_of(game).is_own)
+    name = register_game(game.name)
+    create = ray.cloudpickle.dumps(_global_registry.get(ENV_CREATOR, name))
+    program = (
+        "import sys, ray\n"
+        f"env = ray.cloudpickle.loads({create!r})({{}})\n"
+        "print(env.reset(seed=1)[0].keys(), env.env.game.name)"
+    )
+    folders = os.pathsep.join([str(ROOT / "tests" / "fixtures"), str(ROOT)])
+    environment = {**os.environ, "PYTHONPATH": folders}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith(f" {name}\n")
 
 
 def test_it_renders_and_closes():

@@ -196,6 +196,9 @@ def test_attributes_and_methods():
     assert env.get_attr("game", 1) == [env.games.game]
     assert env.get_attr("render_mode") == [None] * 4
     assert env.get_attr("view", 2) == [View()]
+    assert env.get_attr("observation_space", 2) == [env.observation_space]
+    assert env.get_attr("action_space", 1) == [env.action_space]
+    assert env.get_attr("options", [0]) == [env.games.arena.options]
     assert not env.has_attr("difficulty")
     env.set_attr("difficulty", 3, indices=[1, 2])
     assert env.get_attr("difficulty") == [None, 3, 3, None]
@@ -423,6 +426,28 @@ def test_callback_evaluates_on_the_same_deals_and_keeps_the_best_model(tmp_path,
     assert rows["evalrank"] == pytest.approx(means)
     assert rows["evalrank_low"] == pytest.approx([rank.low for _, rank, _ in seen])
     assert rows["evalrank_high"] == pytest.approx([rank.high for _, rank, _ in seen])
+
+
+@pytest.mark.parametrize("is_batch", [True, False])
+def test_the_callback_plays_with_the_options_of_training(monkeypatch, is_batch):
+    options = {"max_steps": 77, "reward": "score"}
+    if is_batch:
+        env = make_vec_env(GAME.id, 8, **TABLE, **options)
+    else:
+        env = DummyVecEnv([lambda: SingleSeatEnv(GAME.id, **TABLE, **options)] * 2)
+    model = MaskablePPO("MlpPolicy", env, n_steps=8, batch_size=16, **TINY)
+    played = []
+
+    def watched(*arguments):
+        played.append(arguments[-1])
+        return evaluate(*arguments)
+
+    monkeypatch.setattr("card_envs.integrations.sb3_evaluation.evaluate", watched)
+    model.learn(16, callback=DealsEvalCallback(GAME.id, ["random"] * 2, deals=2, eval_freq=1))
+    assert played
+    for chosen in played:
+        assert chosen["max_steps"] == 77
+        assert "reward" not in chosen
 
 
 def test_the_best_model_is_kept_with_the_statistics_that_normalize_its_observations(tmp_path):
