@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
-import torch
 from pydantic import Field, model_validator
 
 from card_envs.agents import Agent, NetworkAgent
@@ -397,6 +396,13 @@ class Config(GameConfig):
             features = features_of(load_game(self.game), self.network.logits)
             sums_over_features(*agent.network.layers[-1], features)
 
+    def _plays_on_a_gpu(self) -> bool:
+        if self.rollouts != "auto":
+            return self.rollouts == "device"
+        from torch import cuda  # which a configuration is read without
+
+        return self.device != "cpu" and cuda.is_available()
+
     def _check_memory(self) -> None:
         """What the rollout and the networks take at least must fit into the machine's memory."""
         if not hasattr(os, "sysconf"):
@@ -409,10 +415,7 @@ class Config(GameConfig):
         _, seats = game.check_player_range(self.environment.num_players)
         dense = 4 * (3 + self.opponents.own * (seats - 1))
         values = (inputs + game.num_actions) * self.environment.num_envs
-        is_on_gpu = self.rollouts == "device" or (
-            self.rollouts == "auto" and self.device != "cpu" and torch.cuda.is_available()
-        )
-        rollout = 0 if is_on_gpu else values * (self.ppo.n_steps + dense)
+        rollout = 0 if self._plays_on_a_gpu() else values * (self.ppo.n_steps + dense)
         sizes = [inputs, *network.hidden, game.num_actions]
         weights = 4 * 4 * 2 * sum(a * b for a, b in pairwise(sizes))  # with gradient and moments
         needed, there = rollout + weights, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
