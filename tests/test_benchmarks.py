@@ -14,11 +14,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from helpers import (
-    SCRIPTED,
-    SMALL,
-    network_of,
-)
+from helpers import SCRIPTED, SMALL, network_of
 
 import card_envs
 from benchmarks import report, tables

@@ -10,12 +10,7 @@ import pytest
 pytest.importorskip("torch")
 
 import torch
-from helpers import (
-    ALL_GAMES,
-    SCRIPTED,
-    kit_of,
-    needs_training,
-)
+from helpers import ALL_GAMES, SCRIPTED, kit_of, needs_training
 from random_policies import policy_file, random_network
 from tiny_runs import tiny_run
 

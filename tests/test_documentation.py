@@ -12,12 +12,7 @@ from pathlib import Path
 from typing import get_type_hints
 
 import pytest
-from helpers import (
-    ALL_GAMES,
-    EACH_GAME,
-    SMALL,
-    kit_of,
-)
+from helpers import ALL_GAMES, EACH_GAME, SMALL, kit_of
 
 from card_envs.commands import docs
 from card_envs.commands.docs import (

@@ -14,12 +14,7 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 import scipy.optimize
-from helpers import (
-    ALL_GAMES,
-    EACH_GAME,
-    SCRIPTED,
-    SMALL,
-)
+from helpers import ALL_GAMES, EACH_GAME, SCRIPTED, SMALL
 from random_policies import policy_file
 
 import card_envs.evaluation.display as display

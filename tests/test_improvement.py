@@ -11,13 +11,7 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 import torch
-from helpers import (
-    EACH_GAME,
-    SCRIPTED,
-    SMALL,
-    mid_game,
-    network_of,
-)
+from helpers import EACH_GAME, SCRIPTED, SMALL, mid_game, network_of
 from random_policies import policy_file, random_network
 
 from card_envs.agents import NetworkAgent, SearchAgent, make_agent

@@ -13,14 +13,7 @@ pytest.importorskip("torch")
 
 import torch
 from exploitability import exploitability
-from helpers import (
-    EACH_GAME,
-    FEW_GAMES,
-    SCRIPTED,
-    SMALL,
-    needs_training,
-    table_sizes,
-)
+from helpers import EACH_GAME, FEW_GAMES, SCRIPTED, SMALL, needs_training, table_sizes
 from random_policies import policy_file, random_network
 from tiny_runs import tiny_run
 

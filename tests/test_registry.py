@@ -32,9 +32,7 @@ import card_envs
 from card_envs import contract
 from card_envs.agents import agent_names, make_agent, shipped_policies
 from card_envs.contract.fields import Field, Fields
-from card_envs.contract.game import (
-    MOST_PLAYERS,
-)
+from card_envs.contract.game import MOST_PLAYERS
 from card_envs.contract.observing import relative_seat
 from card_envs.contract.options import COMMON_OPTIONS, ENVIRONMENT_ARGUMENTS, VIEW_OPTIONS, Option
 from card_envs.engine.arena import Arena

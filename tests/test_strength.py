@@ -13,13 +13,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from helpers import (
-    ALL_GAMES,
-    SCRIPTED,
-    SHIPPED,
-    SMALL,
-    table_sizes,
-)
+from helpers import ALL_GAMES, SCRIPTED, SHIPPED, SMALL, table_sizes
 from random_policies import policy_file, random_network
 from tiny_runs import TINY
 

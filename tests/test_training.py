@@ -16,15 +16,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from helpers import (
-    ALL_GAMES,
-    EACH_GAME,
-    SCRIPTED,
-    SHIPPED,
-    SMALL,
-    kit_of,
-    table_sizes,
-)
+from helpers import ALL_GAMES, EACH_GAME, SCRIPTED, SHIPPED, SMALL, kit_of, table_sizes
 from random_policies import policy_file, random_network
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tiny_runs import TINY, tiny_config, tiny_run

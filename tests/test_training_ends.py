@@ -7,10 +7,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from helpers import (
-    SMALL,
-    needs_training,
-)
+from helpers import SMALL, needs_training
 from random_policies import policy_file
 from tiny_runs import TINY, tiny_run
 

@@ -7,11 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from helpers import (
-    SCRIPTED,
-    TINY_LEARNER,
-    needs_training,
-)
+from helpers import SCRIPTED, TINY_LEARNER, needs_training
 from integrations.test_cleanrl import TINY
 
 pytestmark = needs_training

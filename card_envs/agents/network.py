@@ -23,10 +23,7 @@ from safetensors.numpy import save
 
 from card_envs.contract.agent import Agent, Turn
 from card_envs.contract.game import Game, check_is_game
-from card_envs.contract.options import (
-    View,
-    check_view,
-)
+from card_envs.contract.options import View, check_view
 from card_envs.engine.seeds import check_given_seed, check_seed, stream_of
 from card_envs.kernels.perceptron import act_on_observations, drawing, make_scratch, pack
 from card_envs.utils.checks import check_name

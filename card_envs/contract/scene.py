@@ -9,10 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from card_envs.contract.outcome import (
-    is_over,
-    places_of,
-)
+from card_envs.contract.outcome import is_over, places_of
 from card_envs.utils.words import counted
 
 

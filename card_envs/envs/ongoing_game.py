@@ -119,6 +119,8 @@ class OngoingGame(Portable):
         if not self.is_over:
             self.game.rules.legal_action_mask(self.states, 0, self.action_mask)
             self.select_mover()
+            if self._mask_in_info:
+                self._put_masks_into_infos()
 
     def observe(self, player: int) -> NDArray[np.float32]:
         """What a player observes."""

@@ -16,12 +16,7 @@ from numpy.typing import NDArray
 
 from card_envs.agents.search.rollouts import EVALUATIONS, WORLDS
 from card_envs.kernels.jit import jit
-from card_envs.kernels.perceptron import (
-    LOGITS,
-    most_probable,
-    total_of,
-    write_logits,
-)
+from card_envs.kernels.perceptron import LOGITS, most_probable, total_of, write_logits
 from card_envs.kernels.portable_math import exp, log
 from card_envs.kernels.rng import seed_in
 

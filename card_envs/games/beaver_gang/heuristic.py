@@ -10,13 +10,7 @@ from card_envs.contract import jit
 from card_envs.games.beaver_gang.actions import ACT, TARGETS
 from card_envs.games.beaver_gang.cards import NUM_KINDS, PEEK, SWAP
 from card_envs.games.beaver_gang.knowledge import slot_is_hidden, unseen_count
-from card_envs.games.beaver_gang.state import (
-    KNOCK,
-    SLOTS,
-    TURN,
-    may_take,
-    owner_of,
-)
+from card_envs.games.beaver_gang.state import KNOCK, SLOTS, TURN, may_take, owner_of
 
 # A card that its owner chose to keep from the draw pile is worth this, if nothing more is known.
 KEPT_VALUE = 2.5

@@ -12,13 +12,7 @@ How likely a set is to win is in ``chances.py``.
 
 import numpy as np
 
-from card_envs.contract import (
-    PACKED_BITS,
-    count_of,
-    inline,
-    jit,
-    scratch,
-)
+from card_envs.contract import PACKED_BITS, count_of, inline, jit, scratch
 from card_envs.games.franks_zoo.actions import ACT
 from card_envs.games.franks_zoo.cards import (
     HEDGEHOG,

@@ -1,13 +1,6 @@
 """What players know of hidden cards, and what those could be given all that they know."""
 
-from card_envs.contract import (
-    PACKED_BITS,
-    deal_packed,
-    draw_packed,
-    index,
-    jit,
-    reseed,
-)
+from card_envs.contract import PACKED_BITS, deal_packed, draw_packed, index, jit, reseed
 from card_envs.games.franks_zoo.cards import (
     LAY_CARDS,
     NO_LAY,

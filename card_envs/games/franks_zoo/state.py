@@ -6,11 +6,7 @@ kind.
 
 import numpy as np
 
-from card_envs.contract import (
-    PACKED_BITS,
-    common_dtype,
-    jit,
-)
+from card_envs.contract import PACKED_BITS, common_dtype, jit
 from card_envs.games.franks_zoo.cards import NUM_KINDS
 
 MIN_PLAYERS, MAX_PLAYERS = 3, 7
