@@ -15,9 +15,14 @@ from card_envs.agents.imported import is_imported
 from card_envs.agents.programs import is_program
 from card_envs.agents.programs.names import read_name
 from card_envs.agents.search.names import is_search, policies_of, policy_in, words_of
-from card_envs.agents.shipped import shipped_path
+from card_envs.agents.shipped import POLICY_SUFFIXES, shipped_path
 from card_envs.contract.game import Game
 from card_envs.utils.files import hash_of
+
+
+def names_a_policy_file(name: str) -> bool:
+    """Whether an agent's name is a policy file's; that of a search or a program may end as one."""
+    return name.endswith(POLICY_SUFFIXES) and not (is_search(name) or is_program(name))
 
 
 def hash_of_agent(name: str, game: Game) -> str | None:

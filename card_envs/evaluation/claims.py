@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from card_envs.agents import imports, is_program
-from card_envs.agents.identity import name_without_folders
-from card_envs.agents.search.names import is_search
-from card_envs.agents.shipped import POLICY_SUFFIXES
+from card_envs.agents.identity import name_without_folders, names_a_policy_file
 from card_envs.evaluation.benchmark import BenchmarkResult, about, benchmark, claim
 from card_envs.evaluation.deals import check_agent
 from card_envs.evaluation.protocol import Protocol
@@ -75,8 +73,7 @@ def difference_from_play(path: Path, agent: str | None = None, *, progress: bool
             f"{path} names {name!r}, which runs code: give it with --agent if you trust it"
         )
     games = [load_game(entry["game"]) for entry in claimed["games"]]
-    is_file = name.endswith(POLICY_SUFFIXES) and not is_search(name)
-    if agent is None and is_file and not (path.parent / name).is_file():
+    if agent is None and names_a_policy_file(name) and not (path.parent / name).is_file():
         raise ValueError(
             f"{path} names {name!r}, which is not beside it: put it there, or give it with --agent"
         )

@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.agents.programs import is_program
+from card_envs.agents.identity import names_a_policy_file
 from card_envs.agents.programs.reports import COUNTED
-from card_envs.agents.search.names import is_search
-from card_envs.agents.shipped import POLICY_SUFFIXES
 from card_envs.evaluation.statistics import FEWEST_VALUES, NO_INTERVAL
 from card_envs.utils.extras import import_extra
 from card_envs.utils.files import write_output
@@ -38,7 +36,7 @@ def short_names(names: Sequence[str]) -> list[str]:
 
 def _with_folders(name: str, depth: int) -> str:
     """The last ``depth`` parts of a policy file's path; other names as they are."""
-    if is_program(name) or is_search(name) or not name.endswith(POLICY_SUFFIXES):
+    if not names_a_policy_file(name):
         return name
     return "/".join(Path(name).with_suffix("").parts[-depth:])
 
