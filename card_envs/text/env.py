@@ -24,7 +24,8 @@ class TextEnv(OneThread):
 
     The first text of a player holds the rules, the options in force and how to answer. Each text
     holds what the others have done since the player's last decision, the table as they see it, and
-    their legal actions. It says nothing that the player cannot know.
+    their legal actions (of more than 40 one of each kind). It says nothing that the player cannot
+    know.
 
     An answer names an action by its number or in its words, in square brackets or not. One that is
     not understood, or not legal, is answered with a message, and there is another try.

@@ -88,7 +88,8 @@ class TextSeatEnv(OneThread, SeatEnv[str, str]):
     ## Observation Space
     ``Text(1, max_chars)`` of printable ASCII. The first text of a game holds the rules, the options
     in force and how to answer; each holds what the others have done since the learner's last
-    decision, the table as they see it, and their legal actions.
+    decision, the table as they see it, and their legal actions (of more than 40 one of each
+    kind).
 
     ## Starting State
     Cards, and the learner's seat unless it is given, follow from the seed. The opponents have

@@ -29,8 +29,8 @@ MOVES = 20
 ## The configuration
 
 A YAML file describes a run: the game, the number of decisions, who sits at the table, the networks
-and the settings of PPO. [All keys](../training.md#keys-of-a-configuration) but the game have
-defaults.
+and the settings of PPO. [All keys](../training.md#keys-of-a-configuration) but the game and the
+number of decisions have defaults.
 """
 
 # %%
