@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import itertools
 import json
 import math
@@ -22,7 +23,12 @@ from card_envs.agents import shipped_policies
 from card_envs.agents.network import Network
 from card_envs.contract.game import Game
 from card_envs.contract.observing import MEMORY_MODES as MEMORY_MODES
-from card_envs.contract.options import VIEW_OPTIONS, View
+from card_envs.contract.options import (
+    COMMON_OPTIONS,
+    ENVIRONMENT_ARGUMENTS,
+    VIEW_OPTIONS,
+    View,
+)
 from card_envs.engine.history import Redraw, Replay
 from card_envs.engine.templates import write_full_states
 from card_envs.envs.aec import CardEnv
@@ -520,3 +526,13 @@ SHIPPED = [
     for param in EACH_GAME
     if kit_of(param.values[0]).is_own and "ppo" in shipped_policies(param.values[0])
 ]
+
+
+def reserved_arguments(interface):
+    """The names of the arguments of an environment, or of what makes it; no option can have one."""
+    options = {option.name for option in (*COMMON_OPTIONS, *VIEW_OPTIONS)}
+    arguments = inspect.signature(interface).parameters.values()
+    unnamed = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_KEYWORD)
+    names = {one.name for one in arguments if one.kind not in unnamed}
+    assert names - options <= ENVIRONMENT_ARGUMENTS
+    return names

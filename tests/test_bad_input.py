@@ -36,7 +36,7 @@ from card_envs.agents import (
     policy_path,
     shipped_policies,
 )
-from card_envs.agents.network import FORMAT, METADATA_KEY
+from card_envs.agents.network import FORMAT, METADATA_KEY, write_policy
 from card_envs.contract.agent import turn_of
 from card_envs.contract.game import Game
 from card_envs.contract.options import VIEW_OPTIONS, View
@@ -162,6 +162,9 @@ def test_scenes_are_of_a_players_seat(game):
     for wrong in (n, 9, -1, None, "0", 1.0, True):
         with pytest.raises(ValueError, match=f"player must be a whole number from 0 to {n - 1}, "):
             game.scene(states, 0, wrong, 0, False)
+    for wrong in ("perfect", "none", 2, -1, None, True):
+        with pytest.raises(ValueError, match="memory must be a whole number from 0 to 1, got"):
+            game.scene(states, 0, 0, wrong)
 
 
 @few_games
@@ -276,6 +279,8 @@ def test_networks_need_a_name_and_a_view(game):
         NetworkAgent(network_of(game), 5)
     with pytest.raises(TypeError, match="a View is needed, such as"):
         NetworkAgent(network_of(game), "own", "none")
+    with pytest.raises(TypeError, match="a View is needed, such as"):
+        write_policy("own.safetensors", network_of(game), game, "none")
 
 
 @few_games

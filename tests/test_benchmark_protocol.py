@@ -256,6 +256,20 @@ def test_the_terminal_shows_the_scores_and_that_it_is_a_draft(folder, capsys):
     assert "ce-1 is a draft: its opponents may still change" in out
 
 
+def test_a_claim_names_the_file_that_was_played(folder, monkeypatch):
+    """A run's policy may be replaced during the games."""
+    before = hash_of_agent("mine/own.safetensors", GAME)
+    among = BenchmarkTables.among
+
+    def replaced(*args):
+        write_policy("mine/own.safetensors", network_of(GAME, 2), GAME)
+        return among(*args)
+
+    monkeypatch.setattr(BenchmarkTables, "among", replaced)
+    played = benchmark(GAME, "mine/own.safetensors", TINY, quick=True)
+    assert played.about["sha256"] == before != hash_of_agent("mine/own.safetensors", GAME)
+
+
 def test_agents_are_hashed_by_their_files(folder):
     assert hash_of_agent("random", GAME) is None
     policy, code = (hash_of_agent(name, GAME) for name in ("mine/own.safetensors", "own.py:f"))

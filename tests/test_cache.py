@@ -74,6 +74,9 @@ def test_the_folders_name_follows_every_byte_of_the_sources(game, tmp_path, monk
     assert name not in names
     (package / "RULES.md").write_text("changed")
     assert name_for(package) == name
+    (package / "inner" / "more.py").parent.mkdir()
+    (package / "inner" / "more.py").write_text("")
+    assert (name_for(package) != name) == (package / "__init__.py").exists()
     for room in rooms:
         name = name_for(room)
         (room / "inner" / "more.py").write_text("")

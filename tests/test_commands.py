@@ -14,6 +14,7 @@ import jsonschema
 import pytest
 from helpers import ALL_GAMES, EACH_GAME, needs_training
 
+import card_envs
 from card_envs.agents.network import METADATA_KEY
 from card_envs.commands import running
 from card_envs.commands.cli import main
@@ -332,7 +333,10 @@ def test_json_follows_its_schema(folder, capsys):
 @pytest.mark.parametrize("game", EACH_GAME)
 def test_info_follows_its_schema(game, capsys):
     assert main(["info", game.id, "--json"]) == 0
-    check(json.loads(capsys.readouterr().out), "info")
+    info = json.loads(capsys.readouterr().out)
+    check(info, "info")
+    made = eval(info["pettingzoo"], {"card_envs": card_envs})
+    assert (made.game.name, made.metadata["name"]) == (info["name"], info["name"])
 
 
 def test_an_evaluation_is_drawn(folder, capsys):

@@ -369,6 +369,9 @@ def test_what_cannot_be_summarized_is_refused():
         summarize(["a", "b"], [], [])
     with pytest.raises(ValueError, match="a and c meet at no table of 2"):
         summarize(["a", "b", "c"], [(0, 1)], [played])
+    for table in ((0, 2), (0, -1), (0, 0, 1)):
+        with pytest.raises(ValueError, match=r"a table of the agents .* of 2, by index, has"):
+            summarize(["a", "b"], [table], [played])
 
 
 def test_a_rating_that_says_little_leaves_the_others_their_room():
@@ -1008,6 +1011,9 @@ def test_seeds_and_orders_of_deals_are_checked():
         with pytest.raises(ValueError, match="values must be one or more numbers"):
             estimate_mean(values)
     assert estimate_mean([0, 1, 0.5, 0, 1]) == estimate_mean(np.array([0.0, 1.0, 0.5, 0.0, 1.0]))
+    for bounds in ((0,), (1, 0), (0, 0), (0, 1, 2), (0, float("nan"))):
+        with pytest.raises(ValueError, match="bounds must be the least and the greatest"):
+            estimate_mean(np.zeros(5), bounds)
     for confidence in (0.0, 1.0, 95, float("nan")):
         with pytest.raises(ValueError, match="confidence must be between 0 and 1"):
             estimate_mean(np.zeros(5), confidence=confidence)

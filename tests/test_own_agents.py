@@ -14,13 +14,15 @@ from pathlib import Path
 import numpy as np
 import onnx_models
 import pytest
-from helpers import ALL_GAMES, begin, kit_of, needs_training, network_of
+from helpers import ALL_GAMES, SCRIPTED, begin, kit_of, needs_training, network_of
 from onnx_models import counting, onnx_model
 
 import card_envs
 from card_envs.agents import (
     Agent,
     FunctionAgent,
+    HeuristicAgent,
+    RandomAgent,
     agent_names,
     as_agent,
     choose,
@@ -158,6 +160,8 @@ def test_the_same_things_may_be_given_in_python():
     expected = ranks(last_legal)
     for thing in (Mine, makes, Mine(GAME, 0), partial(last_legal)):
         assert ranks(thing) == expected
+    for kind in (RandomAgent, HeuristicAgent):
+        assert isinstance(as_agent(kind, SCRIPTED, 4), kind)
     assert as_agent(makes, GAME, 4).seed == as_agent(Mine, GAME, 4).seed == 4
 
 
@@ -166,6 +170,32 @@ def test_files_of_the_same_name_are_different_modules(code, tmp_path):
     (tmp_path / "other" / "own_code.py").write_text("def plays(observation, action_mask): pass\n")
     make_agent("other/own_code.py:plays", GAME)
     assert make_agent("own_code.py:one", GAME) is make_agent(f"{code}:one", GAME)
+
+
+def test_an_edited_file_is_another_module(code):
+    assert make_agent("own_code.py:one", GAME).seed == 7
+    code.write_text(CODE.replace("one = Mine(None, 7)", "one = Mine(None, 8)"))
+    assert make_agent("own_code.py:one", GAME).seed == 8
+
+
+@pytest.mark.parametrize("helper", ["helper_of_{0}.py", "helper_of_{0}/__init__.py"])
+@pytest.mark.parametrize("how", ["import helper_of_{0}", "from helper_of_{0} import act"])
+def test_modules_beside_a_file_are_its_own(helper, how, code, tmp_path):
+    """Another one of the name would play unseen."""
+    kind = f"{len(helper)}_{len(how)}"  # what a test has imported stays
+    for version in ("v1", "v2"):
+        path = tmp_path / version / helper.format(kind)
+        path.parent.mkdir(parents=True)
+        path.write_text("def act(observation, action_mask): return action_mask.argmax(axis=1)\n")
+        (tmp_path / version / "agent.py").write_text(
+            f"import random\n{how.format(kind)}\ndef plays(*arrays): return None\n"
+        )
+        (tmp_path / version / "random.py").write_text("")  # Python's own comes first
+    make_agent("v1/agent.py:plays", GAME)
+    make_agent("v1/agent.py:plays", GAME)
+    message = rf"its module 'helper_of_{kind}' would be .*v1.*, not .*v2"
+    with pytest.raises(ValueError, match=message):
+        make_agent("v2/agent.py:plays", GAME)
 
 
 @pytest.mark.parametrize(

@@ -230,6 +230,9 @@ def test_a_picture_of_any_size(game):
             picture.strip([scene] * 3, [""] * 3, game.style, wrong)
     with pytest.raises(ValueError, match="at least 150, got 149: each of 3 tables needs 50"):
         picture.strip([scene] * 3, [""] * 3, game.style, 149)
+    with pytest.raises(ValueError, match="scenes must be at least one table"):
+        picture.strip([], [], game.style)
+    assert not [*picture.frames([], [], game.style)]
     with pytest.raises(ValueError, match="height must be a whole number of at least 1, got 0"):
         picture.draw(scene, game.style, 480, 0)
 

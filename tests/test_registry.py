@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import itertools
 import os
 import pickle
@@ -23,6 +22,7 @@ from helpers import (
     begin,
     kit_of,
     mask_of,
+    reserved_arguments,
     snapshot,
     state_of,
     units_of,
@@ -34,7 +34,7 @@ from card_envs.agents import agent_names, make_agent, shipped_policies
 from card_envs.contract.fields import Field, Fields
 from card_envs.contract.game import MOST_PLAYERS
 from card_envs.contract.observing import relative_seat
-from card_envs.contract.options import COMMON_OPTIONS, ENVIRONMENT_ARGUMENTS, VIEW_OPTIONS, Option
+from card_envs.contract.options import Option
 from card_envs.engine.arena import Arena
 from card_envs.engine.table import BaseTable
 from card_envs.envs.aec import CardEnv
@@ -404,12 +404,7 @@ def test_what_a_games_author_gives_must_fit_together(game):
     ],
 )
 def test_no_option_can_have_the_name_of_an_environments_argument(interface):
-    options = {option.name for option in (*COMMON_OPTIONS, *VIEW_OPTIONS)}
-    arguments = inspect.signature(interface).parameters.values()
-    unnamed = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_KEYWORD)
-    names = {one.name for one in arguments if one.kind not in unnamed}
-    assert names - options <= ENVIRONMENT_ARGUMENTS
-    assert names & {"num_players", "agents"}
+    assert reserved_arguments(interface) & {"num_players", "agents"}
 
 
 @pytest.mark.parametrize("wrong", ["kuhn_poker", re])

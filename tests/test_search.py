@@ -432,6 +432,17 @@ def test_a_game_that_is_over_is_not_searched(game):
             agent.act(turn_of(game, states, np.array([0]), agent.view))
 
 
+def test_what_is_searched_is_of_the_agents_game_and_has_a_past_for_each():
+    game, other = ALL_GAMES[:2]
+    turn = turn_of(game, begin(game, game.min_players, seed=1), [0], View())
+    for agent in agents_of(other):
+        with pytest.raises(ValueError, match=f"{agent.name} searches {other.name}"):
+            agent.search(turn)
+    for past in ([], [[], []]):
+        with pytest.raises(ValueError, match=f"past must be that of 1 games, got {len(past)}"):
+            SearchAgent(game, rollouts=2).search_after(turn, past)
+
+
 # ---------------------------------------------------------------------------------------------
 # The tree
 # ---------------------------------------------------------------------------------------------

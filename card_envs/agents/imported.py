@@ -8,6 +8,7 @@ person gave, on the command line or in Python.
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.util
 import inspect
@@ -78,10 +79,12 @@ def _failed(where: str, error: BaseException) -> ValueError:
 
 
 def _import_file(path: str) -> ModuleType:
-    # Files of the same name in several folders are different modules.
-    name = f"{Path(path).stem}_{zlib.crc32(os.fsencode(path)):08x}"
+    # Files of the same name in several folders are different modules, and so is an edited file.
+    source = Path(path).read_bytes()
+    name = f"{Path(path).stem}_{zlib.crc32(os.fsencode(path) + source):08x}"
     if name in sys.modules:
         return sys.modules[name]
+    _check_siblings(Path(path), source)
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
@@ -92,6 +95,30 @@ def _import_file(path: str) -> ModuleType:
         del sys.modules[name]
         raise
     return module
+
+
+def _check_siblings(path: Path, source: bytes) -> None:
+    """Raise an ImportError if a module beside the file, which it imports, is not what it would get:
+    Python imports a name once, and another file's folder may come first."""
+    for node in ast.walk(ast.parse(source, str(path))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names = [str(node.module)]
+        else:
+            continue
+        for name in {name.partition(".")[0] for name in names} - sys.stdlib_module_names:
+            ways = (path.with_name(f"{name}.py"), path.with_name(name) / "__init__.py")
+            beside = next((way for way in ways if way.is_file()), None)
+            if beside is None:
+                continue
+            spec = importlib.util.find_spec(name)
+            found = spec.origin if spec else None
+            if found is None or not beside.samefile(found):
+                raise ImportError(
+                    f"its module {name!r} would be {found}, not {beside}: Python imports a name "
+                    "once, so modules beside different agents need different names"
+                )
 
 
 def imported_agent(name: str, game: Game, seed: int) -> Agent:

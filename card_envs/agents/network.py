@@ -202,10 +202,11 @@ def write_policy(
 
     Raises:
         ValueError: The weights do not fit the game.
-        TypeError: ``game`` is not a ``Game``.
+        TypeError: ``game`` is not a ``Game``, or ``view`` no ``View``.
         OSError: The file cannot be written.
     """
     check_is_game(game)
+    check_view(view)
     depth = len(network.layers) - 1
     names = [*(f"hidden.{k}" for k in range(depth)), "action"]
     tensors = {}

@@ -46,6 +46,7 @@ class HeuristicAgent(Agent):
 
     Args:
         game: The game that it plays.
+        seed: As all agents' classes take one; nothing is drawn.
 
     Raises:
         ValueError: The game has no scripted player.
@@ -54,7 +55,7 @@ class HeuristicAgent(Agent):
 
     name = "heuristic"
 
-    def __init__(self, game: Game) -> None:
+    def __init__(self, game: Game, seed: int = 0) -> None:
         check_is_game(game)
         if game.heuristic is None:
             raise ValueError(f"{game.id} has no heuristic; use random or a policy file")

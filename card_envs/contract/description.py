@@ -14,7 +14,7 @@ def describe_game(game: Game) -> dict[str, Any]:
         "id": game.id,
         "name": game.name,
         "title": game.title,
-        "pettingzoo": f"card_envs.{game.name}",
+        "pettingzoo": f'card_envs.make("{game.name}")',
         "gymnasium": game.gymnasium_id,
         "players": {
             "min": game.min_players,

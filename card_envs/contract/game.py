@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from card_envs.contract.actions import Actions
 from card_envs.contract.fields import Fields
 from card_envs.contract.full_state import byte_fields
+from card_envs.contract.observing import MEMORY_NONE, MEMORY_PERFECT
 from card_envs.contract.options import (
     COMMON_OPTIONS,
     ENVIRONMENT_ARGUMENTS,
@@ -75,13 +76,15 @@ def repr_of(owner: object, game: Game, options: Mapping[str, Any], **arguments: 
 
 
 def _for_players(scene: Callable[..., Scene]) -> Callable[..., Scene]:
-    """The function ``scene``, with a check of the player: kernels would read beyond the table."""
+    """The function ``scene``, with a check of the player, beyond whom kernels would read, and of
+    the memory, which is a number here and a word elsewhere."""
 
     @wraps(scene)
     def checked(
         states: NDArray[np.void], i: int, player: int, memory: int, is_open: bool = False, /
     ) -> Scene:
         check_whole_number("player", player, 0, int(states["num_players"][i]) - 1)
+        check_whole_number("memory", memory, MEMORY_PERFECT, MEMORY_NONE)
         return scene(states, i, player, memory, is_open)
 
     return checked

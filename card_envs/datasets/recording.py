@@ -14,7 +14,7 @@ from card_envs.agents import AgentLike, ProgramAgent
 from card_envs.agents.programs import ProgramReport
 from card_envs.agents.table import OPPONENT_SEED, check_table, distinct_agents
 from card_envs.contract.game import Game
-from card_envs.contract.options import View
+from card_envs.contract.options import View, check_view
 from card_envs.engine.arena import Arena
 from card_envs.engine.history import Replay
 from card_envs.engine.seat_decisions import count_decisions, write_decisions
@@ -107,7 +107,12 @@ class RecordedGames:
 
         Args:
             view: How the seat observes (None: the default view).
+
+        Raises:
+            TypeError: ``view`` is no ``View``.
         """
+        view = view or View()
+        check_view(view)
         if not len(self):
             return
         states = self.begin()
@@ -128,7 +133,7 @@ class RecordedGames:
             self.decisions,
             self.seats,
             rows,
-            *(view or View()).codes,
+            *view.codes,
             observation,
             action_mask,
             actions,

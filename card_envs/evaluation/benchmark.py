@@ -326,6 +326,7 @@ def benchmark(
         protocol = Protocol.load(protocol or CURRENT)
     with ExitStack() as stack:
         tables = BenchmarkTables(protocol, game, agent, stack, quick)
+        head = about(protocol, game, agent, quick)  # the agent's file may change meanwhile
         among: _Results = {}
         gains: _Results = {}
         cells = [*_cells(tables)]
@@ -338,7 +339,7 @@ def benchmark(
                 gains.setdefault(member, {})[players] = gain
         by_deal = np.mean([_over_sizes(row) for row in among.values()], axis=0)
         return BenchmarkResult(
-            about(protocol, game, agent, quick),
+            head,
             estimate_mean(by_deal),
             tuple(by_deal.tolist()),
             _extreme(among, tables.own, -1.0),

@@ -73,11 +73,13 @@ def estimate_mean(
             held by all of their intervals at once, ``1 - 0.05 / k``.
 
     Raises:
-        ValueError: The values are not a row of at least 1 number, or outside the bounds, or the
-            confidence is not between 0 and 1.
+        ValueError: The values are not a row of at least 1 number, or outside the bounds; these are
+            not two numbers that rise; or the confidence is not between 0 and 1.
         MissingExtraError: scipy is not installed.
     """
     import_extra("scipy.stats", "evaluation")
+    if len(bounds) != 2 or not bounds[0] < bounds[1]:
+        raise ValueError(f"bounds must be the least and the greatest possible value, got {bounds}")
     least, most = bounds
     values = np.asarray(values)
     if values.ndim != 1 or not len(values) or values.dtype.kind not in "iuf":

@@ -301,6 +301,12 @@ def summarize(
         raise ValueError(
             "played must be the results of all tables, of one at least, and of the same deals"
         )
+    for table, result in zip(tables, played, strict=True):
+        if not all(0 <= k < count for k in table) or result.standing.shape[2] != len(table):
+            raise ValueError(
+                f"a table of the agents {list(table)} of {count}, by index, has the results of "
+                f"{result.standing.shape[2]} seats"
+            )
     (deals,) = numbers
     ranks, wins = np.full((2, len(sizes), count, deals), np.nan)
     ahead, duels = np.full((2, len(sizes), count, count, deals), np.nan)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -48,18 +49,18 @@ def make_vec_env(
     return envs
 
 
-#: What ``set_attr`` refuses.
-_OF_A_GAME = (
-    "action_masks",
-    "action_space",
-    "game",
-    "num_players",
-    "observation_space",
-    "options",
-    "render_mode",
-    "seat",
-    "view",
-)
+#: What ``get_attr`` gives of the games, game by game, and ``set_attr`` refuses.
+_OF_A_GAME: dict[str, Callable[[CardVecEnv], list[Any]]] = {
+    "action_masks": lambda envs: [partial(np.copy, m) for m in envs.games.arena.action_mask],
+    "action_space": lambda envs: [envs.action_space] * envs.num_envs,
+    "game": lambda envs: [envs.games.game] * envs.num_envs,
+    "num_players": lambda envs: envs.games.arena.states["num_players"].tolist(),
+    "observation_space": lambda envs: [envs.observation_space] * envs.num_envs,
+    "options": lambda envs: [dict(envs.games.arena.options) for _ in range(envs.num_envs)],
+    "render_mode": lambda envs: [None] * envs.num_envs,
+    "seat": lambda envs: envs.games.learner_seats.tolist(),
+    "view": lambda envs: [envs.games.arena.view] * envs.num_envs,
+}
 
 #: What no game has before it begins.
 _AFTER_RESET = ("num_players", "seat")
@@ -170,21 +171,14 @@ class CardVecEnv(VecEnv):
         """
         if attr_name in _AFTER_RESET:
             check_has_begun(self.games.has_begun, attr_name)
-        values = {
-            "action_masks": [partial(np.copy, mask) for mask in self.games.arena.action_mask],
-            "action_space": [self.action_space] * self.num_envs,
-            "game": [self.games.game] * self.num_envs,
-            "num_players": self.games.arena.states["num_players"].tolist(),
-            "observation_space": [self.observation_space] * self.num_envs,
-            "options": [dict(self.games.arena.options) for _ in range(self.num_envs)],
-            "render_mode": [None] * self.num_envs,
-            "seat": self.games.learner_seats.tolist(),
-            "view": [self.games.arena.view] * self.num_envs,
-            **self._attributes,
-        }
-        if attr_name not in values:
-            raise AttributeError(f"the games have {', '.join(values)}, and no {attr_name!r}")
-        return [values[attr_name][i] for i in self._get_indices(indices)]
+        if attr_name in _OF_A_GAME:
+            values = _OF_A_GAME[attr_name](self)
+        elif attr_name in self._attributes:
+            values = self._attributes[attr_name]
+        else:
+            known = ", ".join([*_OF_A_GAME, *self._attributes])
+            raise AttributeError(f"the games have {known}, and no {attr_name!r}")
+        return [values[i] for i in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
         """Keep an attribute of the caller's own for ``get_attr``.

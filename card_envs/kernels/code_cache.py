@@ -51,7 +51,8 @@ def cache_folder(package: Path) -> Path:
     rooms = [_PACKAGE / room for room in ROOMS]
     paths = [path for room in rooms for path in sorted(room.rglob("*.py"))]
     if not any(package.is_relative_to(room) for room in rooms):
-        paths += sorted(package.glob("*.py"))
+        is_package = (package / "__init__.py").exists()  # not a folder of scripts and what not
+        paths += sorted(package.rglob("*.py") if is_package else package.glob("*.py"))
     digest = hash_of(paths, f"bounds checks: {numba.config.BOUNDSCHECK}")  # type: ignore[attr-defined]
     name = f"{package.name}-{digest[:16]}"
     return Path(platformdirs.user_cache_dir("card_envs", appauthor=False)) / name

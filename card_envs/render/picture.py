@@ -145,7 +145,7 @@ def _fit(shown: Sequence[tuple[Scene, str]], look: Look, ratio: float) -> tuple[
             for drawing in drawings
         )
 
-    for count in range(max(len(scene.grids) for scene, _ in shown), -1, -1):
+    for count in range(max((len(scene.grids) for scene, _ in shown), default=0), -1, -1):
         widths = [width for width in _WIDTHS if width <= _FULL or not count]
         place = bisect_left(widths, True, key=fits)
         if place < len(widths):
@@ -175,8 +175,11 @@ def strip(
         theme: As for :func:`draw`.
 
     Raises:
-        ValueError, MissingExtraError: As for :func:`draw`.
+        ValueError: There are no tables, or as for :func:`draw`.
+        MissingExtraError: As for :func:`draw`.
     """
+    if not scenes:
+        raise ValueError("scenes must be at least one table")
     look = look_of(style, theme)
     why = f": each of {len(scenes)} tables needs {_LEAST_WIDTH}"
     width = check_whole_number("width", width, _LEAST_WIDTH * len(scenes), why=why)

@@ -10,7 +10,7 @@ from card_envs.agents import agent_names, policy_path, shipped_policies
 from card_envs.contract.game import Game
 from card_envs.contract.options import Option
 from card_envs.contract.style import Face, Style
-from card_envs.games import guide_file, rules_file
+from card_envs.games import how_to_play
 from card_envs.render.colours import BLACK, INK, PAPER, WHITE, mixed, on, player_colour, readable
 from card_envs.web.sessions import Limits
 
@@ -20,8 +20,8 @@ _LIT = 0.18
 
 def guide(game: Game) -> str:
     """The game explained, in Markdown: its GUIDE.md, else its rules; empty: it has neither."""
-    path = next((p for p in (guide_file(game), rules_file(game)) if p.is_file()), None)
-    return path.read_text(encoding="utf-8") if path else ""
+    path = how_to_play(game)
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 
 def about(game: Game, labels: Sequence[str], limits: Limits) -> dict[str, Any]:

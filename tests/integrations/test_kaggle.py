@@ -12,7 +12,7 @@ import sys
 import kaggle_environments
 import numpy as np
 import pytest
-from helpers import ALL_GAMES, FEW_GAMES, kit_of
+from helpers import ALL_GAMES, FEW_GAMES, kit_of, reserved_arguments
 from integrations.endpoint import legal_answer, serve_model
 from integrations.pages import PAGES, run_page
 from kaggle_environments.core_harness import create_agent_fn
@@ -23,6 +23,10 @@ from card_envs.utils.extras import MissingExtraError
 
 GAME = ALL_GAMES[0]
 OPTIONS = kit_of(GAME).short_options
+
+
+def test_no_option_can_have_the_name_of_an_argument():
+    assert "configuration" in reserved_arguments(make_env)
 
 
 def begin(env):

@@ -10,7 +10,15 @@ import sys
 import numpy as np
 import pyspiel
 import pytest
-from helpers import ALL_GAMES, EACH_GAME, TABLES, agents_of, kit_of, mid_game
+from helpers import (
+    ALL_GAMES,
+    EACH_GAME,
+    TABLES,
+    agents_of,
+    kit_of,
+    mid_game,
+    reserved_arguments,
+)
 from integrations.pages import run_page
 from kuhn_poker import GAME as KUHN
 from open_spiel.python.algorithms import cfr, exploitability, ismcts, mcts
@@ -53,6 +61,10 @@ def random_states(game, seed, most=300):
 @pytest.fixture(scope="module")
 def page():
     return run_page("openspiel")
+
+
+def test_no_option_can_have_the_name_of_an_argument():
+    assert "deals" in reserved_arguments(load_game)
 
 
 def test_search_beats_random_players(page):

@@ -131,10 +131,15 @@ class Searcher(Agent):
         return self.search(turn).actions
 
     def search(self, turn: Turn) -> Found:
-        """The chosen actions, those of ``act``, and what the search has found about all others."""
+        """The chosen actions, those of ``act``, and what the search has found about all others.
+
+        Raises:
+            ValueError: A game is over, or another one than this agent's.
+        """
         return self._search_with(turn, self._settings(len(turn)))
 
     def _search_with(self, turn: Turn, settings: tuple[Any, ...]) -> Found:
+        self.check_game(turn.game)
         if not turn.action_mask.any(axis=1).all():
             raise ValueError(f"{self.name} was asked about a game that is over")
         actions = np.empty(len(turn), np.int64)
@@ -301,7 +306,12 @@ class SearchAgent(Searcher, FollowingAgent):
             turn: M games.
             past: For each of them earlier decisions of others in the same round of that game, in
                 any order.
+
+        Raises:
+            ValueError: As for ``search``, or ``past`` is not that of M games.
         """
+        if len(past) != len(turn):
+            raise ValueError(f"past must be that of {len(turn)} games, got {len(past)}")
         return self._search_with(turn, self._settings(len(turn), past))
 
     def _settings(
