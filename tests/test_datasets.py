@@ -267,7 +267,7 @@ def test_a_minari_dataset_brings_its_environment(game, minari, capsys, monkeypat
     batches = record(game, [agent] * n, 3, 0, **options)
     expected = [d for batch in batches for d in batch.first_agents_decisions(View("none"))]
     with pytest.raises(TypeError, match="a View is needed, such as"):
-        next(next(record(game, [agent] * n, 3, 0, **options)).first_agents_decisions("none"))
+        next(batches[0].first_agents_decisions("none"))
     episodes = list(dataset.iterate_episodes())
     assert len(episodes) == len(expected) == dataset.total_episodes == 3
     seeds = [metadata["seed"] for metadata in dataset.storage.get_episode_metadata(range(3))]
