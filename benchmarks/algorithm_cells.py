@@ -29,7 +29,7 @@ from card_envs.games import load_game
 from card_envs.utils.files import hash_of
 from training.runs.evaluation import one_against
 from training.runs.keys import Section
-from training.runs.records import commit_of, identity, machine, read_json
+from training.runs.records import checked_out, identity, machine, read_json
 
 _Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+$")]
 _Seed = Annotated[int, Field(ge=0, lt=2**31)]
@@ -151,6 +151,7 @@ class Cell:
         """What decides about the result, apart from the seed and the code."""
         comparison, stage = self.comparison, self.stage
         method = comparison.methods[self.method]
+        config = method.configs[self.config]
         # The first is the program, which is another file on another machine.
         words = self._words[1:] if method.command else []
         files = [word for word in words if os.path.isfile(word)]
@@ -158,7 +159,7 @@ class Cell:
             "game": self.game.name,
             "command": method.command,
             "files": {word: hash_of([Path(word)]) for word in files},
-            "config": method.configs[self.config],
+            "config": config if method.command else identity(config, self.game),
             "cpu_minutes": comparison.cpu_minutes if method.command else None,
             "players": comparison.games[self.game.id],
             "against": [identity(name, self.game) for name in comparison.against],
@@ -182,7 +183,9 @@ class Cell:
             return None
         found = read_json(self.path)
         asked = self.asked
-        noted = found.get("asked", {}) if isinstance(found, dict) else {}
+        noted = found.get("asked") if isinstance(found, dict) else None
+        if not isinstance(noted, dict) or "against" not in found:
+            raise ValueError(f"{self.path} is damaged: it is no cell")
         changed = [key for key in asked if noted.get(key) != asked[key]]
         if changed:
             raise ValueError(
@@ -224,6 +227,7 @@ def make(cell: Cell, games_from: Sequence[str], folder: Path) -> dict[str, Any]:
         ValueError: The command failed, or left no policy; or the agent is wrong.
     """
     game, comparison = cell.game, cell.comparison
+    commit = checked_out()  # another may follow while it learns
     learned: dict[str, Any] = {"decisions": None, "cpu_minutes": None, "minutes": None}
     agent = comparison.methods[cell.method].configs[cell.config]
     if comparison.methods[cell.method].command:
@@ -239,7 +243,7 @@ def make(cell: Cell, games_from: Sequence[str], folder: Path) -> dict[str, Any]:
         "sha256": hash_of_agent(agent, game),
         "against": {name: _play(cell, agent, name) for name in comparison.against},
         "machine": machine(),
-        "commit": commit_of(),
+        "commit": commit,
     }
 
 

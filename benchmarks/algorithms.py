@@ -30,6 +30,7 @@ from card_envs.utils.files import write_json
 from card_envs.utils.progress import track
 from card_envs.utils.words import did_you_mean
 from training.runs.keys import load
+from training.runs.records import commit_of
 from training.runs.tasks import add_arguments, check_backend, do_tasks
 
 PACKAGES = ("numba", "numpy", "sb3-contrib", "scipy", "stable-baselines3", "torch")
@@ -248,6 +249,7 @@ def main(argv: Sequence[str] | None) -> None:
     add("--plot", type=arguments.picture_file, metavar="FILE", help="draw them")
     arguments.add_games_argument(parser)
     args = arguments.parse_arguments(parser, argv)
+    commit_of()  # of the code that runs, before hours of it
     comparison = part_of(load(Comparison, args.comparison), args.game, args.method)
     check_agents(comparison)
     check_backend(args.jobs, args.backend)

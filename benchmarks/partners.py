@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from benchmarks import report
 from card_envs.agents.identity import name_without_folders
 from card_envs.commands import arguments, running
+from card_envs.contract.game import Game
 from card_envs.evaluation.deals import check_agent, deal_seeds
 from card_envs.evaluation.partners import play_with_partner, sizes_with_partners
 from card_envs.evaluation.protocol import Protocol
@@ -28,6 +29,8 @@ from card_envs.utils.progress import track
 
 PACKAGES = ("numba", "numpy")
 OPPONENTS = "ppo"
+
+_WHOLE = MeanEstimate(1.0, None, None)
 
 _Ranks = Mapping[tuple[str, str], NDArray[np.float64]]  # (sizes, deals), by agent and partner
 
@@ -69,7 +72,7 @@ def measure(game_id: str, agents: Sequence[str], deals: int) -> dict[str, Any]:
             "agents": [
                 {
                     "name": name_without_folders(agent, game),
-                    **_of_agent(ranks, agent, members, sizes),
+                    **_of_agent(game, ranks, agent, members, sizes),
                 }
                 for agent in agents
             ],
@@ -78,15 +81,18 @@ def measure(game_id: str, agents: Sequence[str], deals: int) -> dict[str, Any]:
 
 
 def _of_agent(
-    ranks: _Ranks, agent: str, members: Sequence[str], sizes: Sequence[int]
+    game: Game, ranks: _Ranks, agent: str, members: Sequence[str], sizes: Sequence[int]
 ) -> dict[str, Any]:
-    """An agent with every partner, and the mean over partners of its shares of the best."""
+    """An agent with every partner, and the mean over partners of its shares of the best: where it
+    is the best itself its share is 1, which needs no interval."""
     rows, shares = [], []
     for partner in members:
         own = ranks[agent, partner]
         found = {a: r.mean(axis=0) for (a, p), r in ranks.items() if p == partner}
         best = max(found, key=lambda a: float(found[a].mean()))
         share, values, bounds = share_of_best(found[agent], found[best])
+        if agent == best:
+            share, values, bounds = _WHOLE, np.ones(len(values)), (1.0, 1.0)
         shares.append((values, bounds))
         rows.append(
             {
@@ -96,12 +102,13 @@ def _of_agent(
                     {"num_players": n, **estimate_mean(r).to_json("rank")}
                     for n, r in zip(sizes, own, strict=True)
                 ],
-                "best": best,
+                "best": name_without_folders(best, game),
                 **share.to_json("share"),
             }
         )
-    bounds = tuple(np.mean([b for _, b in shares], axis=0))
-    mean = estimate_mean(np.mean([v for v, _ in shares], axis=0), bounds)
+    low, high = np.mean([b for _, b in shares], axis=0)
+    values = np.mean([v for v, _ in shares], axis=0)
+    mean = estimate_mean(values, (low, high)) if low < high else _WHOLE
     return {**mean.to_json("share"), "with": rows}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import torch
 
 pytest.importorskip("sb3_contrib")
 
-from helpers import SCRIPTED, SMALL
+from helpers import SCRIPTED, SMALL, network_of
 from kuhn_poker import GAME as KUHN
 
 from benchmarks import algorithm_cells, algorithms, report, tables
@@ -22,12 +23,14 @@ from benchmarks.learners import dmc
 from benchmarks.learners import ppo as our_ppo
 from benchmarks.learners.arguments import HIDDEN, MAX_STEPS, CpuBudget
 from card_envs.agents import make_agent
+from card_envs.agents.network import write_policy
 from card_envs.evaluation import deal_seeds, evaluate
 from card_envs.games import load_games
 from training.ppo import PPO
 from training.runs.config import Config
 from training.runs.keys import check, load
 from training.runs.records import read_json
+from training.runs.tasks import do_tasks
 
 ROOT = Path(__file__).parents[1]
 OURS = sorted((ROOT / "configs" / "algorithms").glob("comparison*.yaml"))
@@ -229,6 +232,52 @@ def test_what_a_command_reads_belongs_to_the_cell(command, words, tmp_path, monk
     own.write_text("b")
     with pytest.raises(ValueError, match="is of another files"):
         cell.result()
+
+
+def test_a_cell_of_another_agent_file_is_not_taken_for_this(tmp_path):
+    agent = tmp_path / "mine.safetensors"
+    methods = {"own": {"about": "x", "configs": {"a": str(agent), "b": f"search:4,policy={agent}"}}}
+    write_policy(agent, network_of(KUHN, 1), KUHN)
+    comparison = comparison_of({**AGENTS, "methods": methods})
+    for config in "ab":
+        write_policy(agent, network_of(KUHN, 1), KUHN)
+        cell = Cell(comparison, KUHN, "own", config, 1, tmp_path)
+        made_up(cell, 0.1)
+        assert cell.result() is not None
+        write_policy(agent, network_of(KUHN, 2), KUHN)
+        with pytest.raises(ValueError, match="is of another config"):
+            cell.result()
+
+
+@pytest.mark.parametrize("text", ['{"asked": []}', '{"asked": {}}', "[]", "1"])
+def test_a_damaged_cell_is_named(text, tmp_path):
+    cell = Cell(comparison_of(AGENTS), KUHN, "one", "a", 1, tmp_path)
+    made_up(cell, 0.1)
+    cell.path.write_text(text)
+    with pytest.raises(ValueError, match=f"{cell.path} is damaged"):
+        cell.result()
+
+
+def test_a_cells_commit_is_that_before_it_learned(mine, monkeypatch):
+    asked = []
+    learn = algorithm_cells._learn
+    monkeypatch.setattr(algorithm_cells, "checked_out", lambda: asked.append("commit") or "0123abc")
+    monkeypatch.setattr(algorithm_cells, "_learn", lambda *a: asked.append("learn") or learn(*a))
+    words = ["--game", KUHN.id, "--method", "own", "--config", "b", "--seed"]
+    for seed in ("10", "1"):
+        assert algorithms.main([*mine[1], *words, seed]) == 0
+    assert asked == ["commit", "learn"] * 2
+
+
+def test_what_is_finished_comes_before_what_is_not(tmp_path):
+    """So it is written before a slow one fails, which here waits for the last."""
+    last = tmp_path / "last"
+    slow = f"while [ ! -e {last} ]; do sleep 0.1; done; sleep 1; false"
+    tasks = [["sh", "-c", text] for text in (slow, "true", "true", f"touch {last}")]
+    made = do_tasks(subprocess.check_call, tasks, (), [], jobs=2, backend="loky")
+    assert sorted(next(made)[0] for _ in range(3)) == [1, 2, 3]
+    with pytest.raises(subprocess.CalledProcessError):
+        next(made)
 
 
 def test_methods_take_turns(tmp_path):

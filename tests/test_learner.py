@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,14 @@ def tables_of(count: int = 400, own: int = 100, block: int = 30) -> Tables:
         max_players=5,
         seed=3,
     )
+
+
+@pytest.mark.parametrize(("share", "games"), [(0, 0), (0.01, 1), (0.5, 4), (0.99, 7), (1, 8)])
+def test_a_share_of_the_games_is_none_or_all_only_if_it_is_0_or_1(share, games):
+    others = {} if share == 1 else {"agents": {"random": 1}}
+    opponents = json.dumps({"self": share, **others})
+    tables = games_of(SMALL, "environment.num_envs=8", f"opponents={opponents}").tables
+    assert sum(block.stop - block.start for block in tables.blocks) == 8 - games
 
 
 def test_own_games_come_first_and_the_others_lie_in_blocks():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from contextlib import ExitStack
@@ -139,6 +140,13 @@ def test_two_that_write_the_same_file_each_write_all_of_it(tmp_path):
         one.write(b"complete")
     assert path.read_bytes() == b"one, complete"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_error_without_a_file_names_the_one_that_is_written(tmp_path):
+    path = tmp_path / "result.json"
+    with pytest.raises(OSError, match=str(path)), files.open_output(path):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # as a full disk does
+    assert not [*tmp_path.iterdir()]
 
 
 def test_a_new_file_replaces_none_that_has_come_to_be(tmp_path):

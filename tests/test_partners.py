@@ -7,11 +7,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from helpers import ALL_GAMES
+from helpers import ALL_GAMES, network_of
 
 from benchmarks import partners
+from benchmarks.tables import TABLES
 from benchmarks.tables.__main__ import main as show_tables
 from card_envs.agents import make_agent
+from card_envs.agents.network import write_policy
 from card_envs.contract.agent import FORFEIT, Agent, Follower, FollowingAgent
 from card_envs.contract.options import View
 from card_envs.evaluation import deal_seeds, estimate_mean, play_deals, play_with_partner
@@ -166,12 +168,40 @@ def test_every_agent_is_beside_the_best_with_the_same_partner(game, tmp_path, mo
     assert show_tables([str(files[0])]) == 0
     shown = capsys.readouterr().out
     assert "| `random` | " in shown
-    assert shown.count("| the best |") == 2
+    assert shown.count("| the best |") == 3  # with both, and so in the mean
+    assert [row["share_ci95"] for row in (*strong["with"], strong)] == [None] * 3
+    assert None not in [row["share_ci95"] for row in (*weak["with"], weak)]
     assert partners.main(["--game", WITHOUT.id]) == 2
     assert "has no opponents for" in capsys.readouterr().err
     monkeypatch.setattr(partners, "play_with_partner", None)  # nothing is played before
     assert partners.main(["--game", game.id, "--agents", "random", "nobody"]) == 2
     assert "there is no agent 'nobody'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_the_best_is_named_as_its_column_is(game, tmp_path, monkeypatch):
+    """A policy file without its folder; where it is not the best it has an interval."""
+    best = str(tmp_path / "own.safetensors")
+    write_policy(best, network_of(game), game)
+
+    def play(game, agent, partner, opponents, players, seeds, **how):
+        is_ahead = (agent == best) == (partner == "random")
+        rank = np.full((len(seeds), players, players), 0.5 * is_ahead)
+        rank[::2] -= 0.25
+        return SimpleNamespace(rank=rank, truncated_share=0.0)
+
+    pools = {game.name: Pool(("random", "heuristic"), "")}
+    monkeypatch.setattr(Protocol, "load", lambda: Protocol("ce-1", "draft", 7, 5, 8, 2, pools))
+    monkeypatch.setattr(partners, "sizes_with_partners", lambda game: [4])
+    monkeypatch.setattr(partners, "play_with_partner", play)
+    measured = partners.measure(game.id, [best, "heuristic"], 6)
+    own, other = measured["results"]["agents"]
+    assert [row["best"] for row in own["with"]] == ["own.safetensors", "heuristic"]
+    for agent, k in ((own, 0), (other, 1)):
+        assert (agent["with"][k]["share"], agent["with"][k]["share_ci95"]) == (1.0, None)
+        low, high = agent["share_ci95"]
+        assert low < agent["share"] < high
+    assert "/" not in TABLES["partners"](measured).split("python")[0]
 
 
 @pytest.mark.parametrize("game", GAMES)

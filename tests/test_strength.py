@@ -456,6 +456,12 @@ def test_best_responses_start_with_the_weights_of_a_policy(tmp_path):
         assert (config.imitation.agent, config.imitation.copy_weights) == (start, copied)
 
 
+def test_a_search_plays_rollouts_with_what_it_can():
+    names = ("random", "cmd:false", "nobody")
+    found = [best_response._can_be_made(f"search:4,policy={name}", SMALL) for name in names]
+    assert found == [True, False, False]
+
+
 def test_a_response_starts_with_the_policy_that_it_responds_to(tmp_path):
     path = tmp_path / "response.json"
     policy = policy_file(SMALL, tmp_path / "mine.safetensors")
@@ -639,6 +645,13 @@ def test_a_study_can_be_made_in_pieces(tmp_path, monkeypatch, capsys):
     assert made("again") == (["base", "larger", "small_tables"], ["larger"])
     path.write_text(path.read_text().replace("Which?", "Which, then?"))
     assert made("others", "larger") == (["base", "larger", "small_tables"], [])
+    text = path.read_text()
+    for old, new, lost in (('"larger":', '"wider":', "larger"), ("[1]", "[2]", "base")):
+        path.write_text(text.replace(old, new))
+        message = f"JSON file holds a run of {lost} with the seed 1, which this study has not"
+        with pytest.raises(ValueError, match=message):
+            made("lost")
+    path.write_text(text)
     path.write_text(path.read_text().replace('"deals": 2, "against"', '"deals": 3, "against"'))
     kept = {**json.loads(results.read_text()), "deals": 3}
     with pytest.raises(ValueError, match="JSON file holds runs of another study: deals differs"):

@@ -1477,7 +1477,16 @@ def test_shipping_puts_strength_on_the_card(tmp_path, monkeypatch, capsys):
     earlier = policy_file(SMALL, tmp_path / "ppo_v1.safetensors")
     monkeypatch.setattr(ship, "predecessors", lambda game: [earlier])
     one = str(run.folder)
+    measured = ship.strength
+
+    def strength(*args):
+        """Nobody can train in the folder meanwhile."""
+        assert int(run._files.owner.read_text()) == os.getpid()
+        return measured(*args)
+
+    monkeypatch.setattr(ship, "strength", strength)
     assert ship.main([one, "--deals", "2", "--seed", "5"]) == 0
+    assert not run._files.owner.exists()
     assert (folder / "ppo.safetensors").read_bytes() == run.policy_path.read_bytes()
     card = json.loads((folder / "ppo.json").read_text())
     assert card["commands"] == ["one"]

@@ -122,8 +122,6 @@ def respond(
     policy = train_or_resume(run, command_line)
     card = records.read_json(run.card_path)
     searcher = f"{args.search},policy={against}"
-    # Programs, for one, can play no rollouts.
-    can_play = against in ("heuristic", "random") or policy_path(against, game) is not None
     return {
         "against": against,
         "identity": records.identity(against, game),
@@ -132,9 +130,18 @@ def respond(
         **{key: card[key] for key in ("decisions", "hours", "machine", "commit")},
         **gain(str(policy), args.deals),
         "search": {"agent": searcher, **gain(searcher, args.search_deals)}
-        if args.search_deals and can_play
+        if args.search_deals and _can_be_made(searcher, game)
         else None,
     }
+
+
+def _can_be_made(searcher: str, game: Game) -> bool:
+    """Whether a search plays rollouts with its agent: with a program or a model it cannot."""
+    try:
+        make_agent(searcher, game)
+    except ValueError:
+        return False
+    return True
 
 
 def measure(args: argparse.Namespace) -> dict[str, Any]:

@@ -114,22 +114,28 @@ def main(argv: Sequence[str] | None) -> None:
     args = arguments.parse_arguments(parser, argv)
     deal_seeds(args.seed, args.deals)
     run, shipped = _shippable(args.run, args.replace)
+    with run.lock():  # it could be resumed meanwhile
+        _ship(run, shipped, args.deals, args.seed)
+
+
+def _ship(run: Run[Any], shipped: Path, deals: int, seed: int) -> None:
+    """Measure a run's policy, and write it to the shipped ones, with its card."""
     game, policy = run.game, str(run.policy_path)
     others = ", ".join(short_names([rest for one, rest in _pairs(game, policy) if one == policy]))
     print(
         f"Measuring one {run.config.name} against {others} at {game.min_players} to "
-        f"{game.max_players} players, {args.deals} deals each in all seatings; then {shipped} is "
+        f"{game.max_players} players, {deals} deals each in all seatings; then {shipped} is "
         "written."
     )
     card = read_json(run.card_path)
     card.pop("finished", None)
     card["curve"] = run.progress
     card["strength"] = {
-        "command": f"python -m training.ship RUN --deals {args.deals} --seed {args.seed}",
+        "command": f"python -m training.ship RUN --deals {deals} --seed {seed}",
         "machine": machine(),
-        "deals": args.deals,
-        "seed": args.seed,
-        **strength(game, policy, args.deals, args.seed, run.rules),
+        "deals": deals,
+        "seed": seed,
+        **strength(game, policy, deals, seed, run.rules),
     }
     shipped.parent.mkdir(parents=True, exist_ok=True)
     write_output(shipped, run.policy_path.read_bytes())

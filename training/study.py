@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -99,7 +99,7 @@ def run_one(
     how = {"deals": study.deals, "sizes": [*sizes], "agents": agents}
     if finished.exists():
         before = records.read_json(finished)
-        if isinstance(before, dict) and before.get("how") == how:
+        if isinstance(before, dict) and before.get("how") == how and "measured" in before:
             return dict(before["measured"])
     card = records.read_json(run.card_path)
     measured = {
@@ -123,23 +123,33 @@ def _check_same(where: str, study: dict[str, Any], found: Any) -> None:
 
 
 def _runs_before(
-    before: Any, study: dict[str, Any], settings: Mapping[str, Sequence[str]]
+    before: Any,
+    study: dict[str, Any],
+    settings: Mapping[str, Sequence[str]],
+    seeds: Collection[int],
 ) -> dict[tuple[str, int], dict[str, Any]]:
-    """By setting and seed the runs in what was written before that are of these settings.
+    """By setting and seed the runs in what was written before; those of settings that have changed
+    since are left out.
 
     Raises:
-        ValueError: It is of another study, or damaged.
+        ValueError: It is of another study, or damaged, or holds runs that this study has not.
     """
     _check_same("the JSON file", study, before)
     try:
-        return {
-            (name, run["seed"]): run
+        found = {
+            (name, run["seed"]): (entry["changes"], run)
             for name, entry in before["settings"].items()
-            if name in settings and entry["changes"] == list(settings[name])
             for run in entry["runs"]
         }
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"the JSON file is damaged: {error!r}") from None
+    for name, seed in found:
+        if name not in settings or seed not in seeds:
+            raise ValueError(
+                f"the JSON file holds a run of {name} with the seed {seed}, which this study has "
+                "not: choose another"
+            )
+    return {key: run for key, (made, run) in found.items() if made == list(settings[key[0]])}
 
 
 def ranks_against(
@@ -206,7 +216,7 @@ def run_study(
         "agents": [records.identity(name, game) for name in against],
         "base": study.base,
     }
-    known = {} if before is None else _runs_before(before, result, settings)
+    known = {} if before is None else _runs_before(before, result, settings, study.seeds)
     noted = out / "study.json"
     if noted.exists():
         _check_same(str(out), {"cpu_minutes": study.cpu_minutes}, records.read_json(noted))

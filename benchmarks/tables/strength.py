@@ -108,7 +108,7 @@ def partners(measured: dict[str, Any]) -> str:
             for row, agent in zip(rows, agents, strict=True)
         ]
         shares.append([f"`{partner}`", *of_best])
-    shares.append(["mean", *(with_interval(agent, "share", ".2f") for agent in agents)])
+    shares.append(["mean", *map(_mean_share, agents)])
     note = (
         f"{first} to {last} players, all others `{settings['opponents']}`, {settings['deals']} "
         "deals in all seatings at each table size; 95% intervals."
@@ -123,6 +123,11 @@ def partners(measured: dict[str, Any]) -> str:
             origin(measured),
         ]
     )
+
+
+def _mean_share(agent: dict[str, Any]) -> str:
+    is_best = all(row["best"] == agent["name"] for row in agent["with"])
+    return "the best" if is_best else with_interval(agent, "share", ".2f")
 
 
 def cross_play(measured: dict[str, Any]) -> str:

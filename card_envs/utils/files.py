@@ -176,7 +176,12 @@ def open_output(
             yield file
         return
     with replacement(path, is_new=is_new) as new, new.open("wb") as file:
-        yield file
+        try:
+            yield file
+        except OSError as error:
+            if error.filename is None:  # of a full disk
+                error.filename = str(path)
+            raise
         if sync:
             file.flush()
             os.fsync(file.fileno())

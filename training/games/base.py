@@ -22,6 +22,12 @@ _Indices = NDArray[np.int64]
 _TABLES = ("num_players", "seating", "is_present")
 
 
+def _games_of(share: float, count: int) -> int:
+    """How many of the games a share of them is: some, but not all, if it is neither 0 nor 1."""
+    games = round(share * count)
+    return games if share in (0, 1) else min(max(games, 1), count - 1)
+
+
 class Games:
     """``num_envs`` games, who sits where in them, and the pool of snapshots.
 
@@ -88,7 +94,7 @@ class Games:
             count,
             sizes,
             weights / weights.sum(),
-            own_games=round(opponents.own * count),
+            own_games=_games_of(opponents.own, count),
             block_size=opponents.block_size,
             max_players=game.max_players,
             seed=seed,

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from card_envs.agents import Agent, NetworkAgent
-from card_envs.agents.search.agents import MAX_DECISIONS
+from card_envs.agents.search.agents import MAX_DECISIONS, MOST_ROLLOUTS
 from card_envs.contract.options import View
 from training.runs.config import Coefficient, Count, GameConfig, Positive, PositiveShare, Share
 from training.runs.keys import Section
@@ -21,7 +21,7 @@ class LabelsSection(Section):
     """labeled positions of an iteration, in whole shards"""
     shard: Count = 5_000
     """positions of a shard, which one worker labels and one file holds"""
-    worlds: Count = 8
+    worlds: Annotated[int, Field(ge=1, le=MOST_ROLLOUTS // 4)] = 8
     """redrawn worlds of a position, in each of which all candidates are tried"""
     candidates: Annotated[int, Field(ge=2)] = 8
     """how many of the policy's most probable actions are tried"""
@@ -34,7 +34,7 @@ class LabelsSection(Section):
     rare: Annotated[float, Field(ge=1, le=8)] = 1.0
     """how much more often decisions with a rare legal action (legal in fewer than 1 in 20
     decisions) are labeled"""
-    max_decisions: Count = MAX_DECISIONS
+    max_decisions: Annotated[int, Field(ge=1, lt=2**31)] = MAX_DECISIONS
     """decisions after which a rollout is truncated"""
     unfinished: Annotated[float, Field(ge=-10, le=0)] = 0.0
     """added to every player's value of a truncated rollout, which is predicted from the standing;
@@ -89,6 +89,15 @@ class ImprovementConfig(GameConfig):
     def num_shards(self) -> int:
         """Shards of an iteration."""
         return self.labels.count // self.labels.shard
+
+    @model_validator(mode="after")
+    def _can_be_searched(self) -> Self:
+        if (rollouts := self.labels.worlds * self.labels.candidates) > MOST_ROLLOUTS:
+            raise ValueError(
+                f"labels.worlds times labels.candidates must be at most {MOST_ROLLOUTS}, got "
+                f"{rollouts}"
+            )
+        return self
 
     @model_validator(mode="after")
     def _can_be_labeled(self) -> Self:

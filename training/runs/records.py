@@ -49,18 +49,23 @@ def machine() -> str:
     return f"{cpu_model()}, {os.cpu_count()} cores"
 
 
-@cache
-def commit_of(checkout: Path = _TRAINING) -> str | None:
-    """The commit that was checked out in a folder when this process first asked, if Git can tell,
-    with ``-dirty`` if a file differed from it; the default is this code's folder.
-
-    What takes hours asks before it begins: other commits may follow while it runs.
-    """
+def checked_out(checkout: Path = _TRAINING) -> str | None:
+    """The commit that is checked out in a folder, if Git can tell, with ``-dirty`` if a file
+    differs from it; the default is this code's folder."""
     command = ["git", "-C", str(checkout), "describe", "--always", "--dirty", "--exclude=*"]
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return None
+
+
+@cache
+def commit_of(checkout: Path = _TRAINING) -> str | None:
+    """What was checked out when this process first asked, as :func:`checked_out` tells.
+
+    What takes hours asks before it begins: other commits may follow while it runs.
+    """
+    return checked_out(checkout)
 
 
 def trainer() -> dict[str, str]:

@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser, what: str) -> None:
 def do_calls(calls: Sequence[Any], text: str, jobs: int) -> list[Any]:
     """The results of calls (``joblib.delayed``), made by this machine, at most ``jobs`` at a time
     (-1: as many as there are cores), with a progress bar."""
-    return list(track(_pool(jobs)(calls), text, len(calls)))
+    return list(track(_pool(jobs, "generator")(calls), text, len(calls)))
 
 
 def _check_jobs(jobs: int) -> None:
@@ -64,9 +64,9 @@ def _check_jobs(jobs: int) -> None:
         raise ValueError(f"jobs {_JOBS}, got {jobs}")
 
 
-def _pool(jobs: int) -> joblib.Parallel:
+def _pool(jobs: int, return_as: str) -> joblib.Parallel:
     _check_jobs(jobs)
-    return joblib.Parallel(n_jobs=jobs, return_as="generator")
+    return joblib.Parallel(n_jobs=jobs, return_as=return_as)
 
 
 def check_backend(jobs: int, backend: str) -> None:
@@ -94,7 +94,7 @@ def do_tasks(
     backend: str,
     patience: float = 0.0,
 ) -> Iterator[tuple[int, Any]]:
-    """Do tasks: each one's place and ``function(task, *shared)``, one after another.
+    """Do tasks: each one's place and ``function(task, *shared)``, as they are finished.
 
     Args:
         function: A module's own, which workers import.
@@ -110,13 +110,20 @@ def do_tasks(
         ValueError: A number is wrong, Ray is missing, or the cluster does not answer, cannot do a
             task, or has not finished one for too long.
     """
-    pool = _pool(jobs)
+    pool = _pool(jobs, "generator_unordered")
     if backend == "ray":
         return _on_ray(function, tasks, shared, games, jobs, patience)
-    return enumerate(pool(joblib.delayed(function)(task, *shared) for task in tasks))
+    numbered = joblib.delayed(_numbered)
+    return iter(pool(numbered(function, i, task, *shared) for i, task in enumerate(tasks)))
 
 
 _Function = Callable[..., Any]
+
+
+def _numbered(function: _Function, i: int, *values: Any) -> tuple[int, Any]:
+    return i, function(*values)
+
+
 _Values = Sequence[Any]
 
 

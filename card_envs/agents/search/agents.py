@@ -35,7 +35,7 @@ HORIZONS = ("round", "game")
 MAX_DECISIONS = 400
 
 # A decision's rollouts need memory: 32 MB for this many, with 8 candidates.
-_MOST_ROLLOUTS = 1_000_000
+MOST_ROLLOUTS = 1_000_000
 
 #: Who may play rollouts besides policies.
 KINDS = {"random": RANDOM, "heuristic": HEURISTIC}
@@ -90,7 +90,7 @@ class Searcher(Agent):
                 agent.check_game(game)
         self.name = check_name(name)
         self._game = game
-        self._rollouts = check_whole_number("rollouts", rollouts, 2, _MOST_ROLLOUTS)
+        self._rollouts = check_whole_number("rollouts", rollouts, 2, MOST_ROLLOUTS)
         kind = NETWORK if isinstance(policy, NetworkAgent) else KINDS[policy]
         player = policy if isinstance(policy, NetworkAgent) else None
         networks = [None if a is None else a.network.kernel for a in (proposer, player)]
@@ -277,7 +277,7 @@ class SearchAgent(Searcher, FollowingAgent):
         if candidates is not None:
             candidates = check_whole_number("candidates", candidates, 2)
         worlds = self._rollouts if worlds is None else worlds
-        worlds = check_whole_number("worlds", worlds, 0, _MOST_ROLLOUTS)
+        worlds = check_whole_number("worlds", worlds, 0, MOST_ROLLOUTS)
         if game.look_back is None or not isinstance(policy, NetworkAgent):
             worlds = 0  # only a network says how likely what others did was
         if caution is not None:
