@@ -1487,6 +1487,7 @@ def test_shipping_puts_strength_on_the_card(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(ship, "strength", strength)
     assert ship.main([one, "--deals", "2", "--seed", "5"]) == 0
     assert not run._files.owner.exists()
+    monkeypatch.setattr(ship, "strength", measured)
     assert (folder / "ppo.safetensors").read_bytes() == run.policy_path.read_bytes()
     card = json.loads((folder / "ppo.json").read_text())
     assert card["commands"] == ["one"]
