@@ -75,10 +75,16 @@ def _serve(args: argparse.Namespace) -> None:
     for library in _LIBRARIES:
         import_extra(library, "web")
     from card_envs.web.app import Settings, create_app
+    from card_envs.web.guard import check_hostname
     from card_envs.web.server import serve
 
     if not 0 <= args.port < 2**16:
         raise ValueError(f"--port must be from 0 to {2**16 - 1}, got {args.port}")
+    for name in args.name:
+        try:
+            check_hostname(name)
+        except ValueError as error:
+            raise ValueError(f"--name: {error}") from None
     settings = Settings(
         host=args.host,
         names=tuple(args.name),

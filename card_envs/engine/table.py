@@ -224,7 +224,13 @@ class BaseTable(Portable):
         if number is None or not 0 <= number < len(places):
             raise ValueError(f"there is no decision {decision!r}: the game has had {len(places)}")
         entries = self._entries[: places[number]]
+        while redraw and entries and _is_of(redraw.player, entries[-1]):
+            entries.pop()  # of what the same player cannot know: the new one takes its place
         self.begin(self._seed, actions=entries if redraw is None else [*entries, redraw])
+
+
+def _is_of(player: int, entry: int | Redraw) -> bool:
+    return isinstance(entry, Redraw) and entry.player == player
 
 
 def _tell(

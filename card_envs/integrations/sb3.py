@@ -74,6 +74,8 @@ class CardVecEnv(VecEnv):
     infos of all others are empty. For episode statistics, wrap them in a VecMonitor.
     """
 
+    games: LearnerGames
+
     def __init__(self, games: LearnerGames) -> None:
         self.games = games
         self._attributes: dict[str, list[Any]] = {}  # what set_attr has set

@@ -82,7 +82,7 @@ class AgentMenu:
                 try:
                     make_agent(name, game)
                 except ValueError as error:
-                    errors[name] = str(error)
+                    errors.setdefault(name, str(error))
                 else:
                     fitting.add(name)
                     offered[shown_name(name)] = name
@@ -107,7 +107,7 @@ class AgentMenu:
             )
         for name in names:
             if name not in fitting:
-                raise ValueError(f"--agent {name}: {errors[name]}")
+                raise ValueError(f"--agent {name}: it fits none of the games: {errors[name]}")
 
     def labels(self, game: Game) -> list[str]:
         """The labels of the agents for a game."""

@@ -143,6 +143,14 @@ class _Server:
         self._tables = Tables(settings.limits)
         self._workers = Workers()
         self._reading_runs = anyio.Lock()
+        # It never changes, and takes as long as many moves.
+        self._about = {
+            "version": VERSION,
+            "is_open": settings.is_open,
+            "has_runs": settings.runs is not None,
+            "player_colours": player_colours(self._games),
+            "games": [about(game, self.menu.labels(game), settings.limits) for game in self._games],
+        }
 
     @asynccontextmanager
     async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
@@ -157,14 +165,7 @@ class _Server:
         return FileResponse(_STATIC / "index.html")
 
     async def games(self, request: Request) -> Response:
-        answer = {
-            "version": VERSION,
-            "is_open": self._settings.is_open,
-            "has_runs": self._settings.runs is not None,
-            "player_colours": player_colours(self._games),
-            "games": [about(game, self.menu.labels(game), self._limits) for game in self._games],
-        }
-        return JSONResponse(answer)
+        return JSONResponse(self._about)
 
     async def guide(self, request: Request) -> Response:
         name = request.path_params["game"]
@@ -370,9 +371,9 @@ class _Server:
                     with _whole():
                         await self._let_agent_act(session)
                 case Undo(step=step):
-                    table.check_step(step)
                     with _whole():
-                        await self._tell_all(session, await self._workers.run(table.undo))
+                        state = await self._workers.run(lambda: table.undo(step))
+                        await self._tell_all(session, state)
                         await self._keep(session)
                 case Hint(step=step, agent=label):
                     table.check_step(step)

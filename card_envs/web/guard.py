@@ -88,6 +88,12 @@ class SameOriginMiddleware:
         return self._is_for_all and _is_address(name)
 
 
+def check_hostname(name: str) -> None:
+    """Raise a ValueError for what no request's host could be called."""
+    if _hostname(f"//{name}") != name.lower():
+        raise ValueError(f"{name!r} is no host name: it has no scheme, port or path")
+
+
 def _hostname(address: str) -> str:
     try:
         return urlsplit(address).hostname or ""

@@ -222,7 +222,7 @@ class ViewedTable:
             steps=self.steps,
             is_over=self.is_over,
             is_revealed=self.is_revealed,
-            can_undo=self._undo_to() is not None,
+            can_undo=self._undo_to(self.steps) is not None,
             was_undone=was_undone,
         )
 
@@ -398,26 +398,31 @@ class ViewedTable:
             touched = tuple(needs(scene, self.game.actions, action))
             self._moves[step] = replace(move, touched=touched)
 
-    def _undo_to(self) -> int | None:
-        """The person's last decision; None: there is none, or undo is not allowed."""
+    def _undo_to(self, before: int) -> int | None:
+        """The person's last decision before another one; None: there is none, or undo is not
+        allowed."""
         if self.kind != "play" or not self.practice:
             return None
-        own = (step for step in reversed(range(self.steps)) if self._is_own(step))
+        own = (step for step in reversed(range(before)) if self._is_own(step))
         return next(own, None)
 
     def _is_own(self, step: int) -> bool:
         return self._moves[step].player == self.seat
 
-    def undo(self) -> State:
-        """Return to the person's last decision.
+    def undo(self, before: int) -> State:
+        """Return to the person's last decision before another one, the latest that they have seen:
+        others may have decided since.
 
         All that they could not know then is redrawn, so that what they have seen since tells
         nothing about the cards as they lie now.
 
         Raises:
-            ValueError: There is nothing to undo, or this is not a practice table.
+            ValueError: There is nothing to undo, this is not a practice table, or the game has not
+                come to the decision ``before``.
         """
-        step = self._undo_to()
+        if before > self.steps:
+            self.check_step(before)
+        step = self._undo_to(before)
         if step is None:
             raise ValueError(
                 "there is nothing to undo" if self.practice else "this is not a practice table"

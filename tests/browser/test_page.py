@@ -211,9 +211,88 @@ def test_cards_fly_unless_motion_is_unwanted(visit, serve):
         assert flew == ("yes" if motion == "no-preference" else "no")
 
 
+def test_undo_while_others_decide(visit, serve):
+    """What they did is not seen to its end, and asks nothing of the person."""
+    page = visit(serve(), settings={"pace": "slow"})
+    game = max(ALL_GAMES, key=lambda game: game.max_players)
+    page.locator(f"#game-{game.id}").check(force=True)
+    page.locator("#players").select_option(str(game.max_players))
+    begin(page, game, practice=True)
+    for _ in range(3):
+        settle(page)
+        before = step_of(page)
+        take_turn(page, random.Random(0), click_left)
+        page.get_by_role("button", name="Undo").click()
+        page.wait_for_function(
+            "moves => document.querySelectorAll('.moves li').length === moves", arg=before
+        )
+    assert not page.locator("#alert").inner_text()
+
+
+def test_opinions_are_of_the_cards_that_lie_there(visit, serve):
+    """After an undo they are others, at the same decision."""
+    page = visit(serve())
+    begin(page, GAME, practice=True)
+    for adviser in ("random", "heuristic"):
+        settle(page)
+        page.get_by_label("Adviser").select_option(adviser)
+        page.get_by_role("button", name="Hint").click()
+        page.locator(".advice", has_text=adviser).wait_for()
+        assert "agree" not in page.locator(".opinion").inner_text()
+        take_turn(page, random.Random(2), click_left)
+        settle(page)
+        page.get_by_role("button", name="Undo").click()
+        page.wait_for_function("() => document.querySelector('.opinion').hidden")
+
+
+def test_a_game_that_is_begun_takes_nobody_from_another_page(visit, serve):
+    page = visit(serve())
+    page.route(
+        re.compile("/api/tables$"), lambda route: (page.wait_for_timeout(500), route.continue_())
+    )
+    page.locator("#begin").click()
+    page.evaluate("location.hash = '#watch'")
+    page.locator("h1", has_text="Watch and replay").wait_for()
+    page.wait_for_timeout(2000)
+    assert page.url.endswith("#watch")
+
+
 # ---------------------------------------------------------------------------------------------
 # Watch, look back, replay
 # ---------------------------------------------------------------------------------------------
+
+
+def test_a_watched_game_goes_on_after_one_has_looked_back(visit, serve):
+    """At a closed table, and with open cards."""
+    for address in (f"{serve()}#watch", f"{serve('--open')}#watch"):
+        page = visit(address, settings={"speed": "30 a second"})
+        begin(page, GAME, options={})
+        page.locator(".moves li").nth(5).wait_for()
+        for _ in range(3):
+            page.get_by_role("button", name="One decision back").click()
+        before = step_of(page)
+        page.locator(".transport .run").click()
+        page.wait_for_function(
+            "before => document.querySelectorAll('.moves li').length > before + 5", arg=before
+        )
+        jumps = page.locator(".moves button")
+        (jumps.nth(1) if jumps.count() else page.locator(".transport .run")).click()
+        page.wait_for_timeout(500)
+        assert page.locator(".transport .run").inner_text() == "Play"
+
+
+def test_the_focus_stays_where_a_watched_round_ends(visit, serve):
+    page = visit(f"{serve()}#watch", settings={"speed": "30 a second"})
+    begin(page, GAME, options={})
+    page.locator(".transport .run").focus()
+    page.get_by_label("Jump to").wait_for(timeout=60_000)
+    assert page.evaluate("document.activeElement.name") == "run"
+    page.locator(".transport .run").click()
+    page.locator("output", has_text="/").wait_for()
+    before = page.locator(".transport output").inner_text()
+    assert page.get_by_label("Jump to").locator("option").first.is_disabled()
+    page.wait_for_timeout(300)
+    assert page.locator(".transport output").inner_text() == before
 
 
 def forward(page):

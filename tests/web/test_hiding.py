@@ -248,16 +248,18 @@ def test_undo_shows_what_was_seen_and_redraws_the_rest(game):
             continue
         before = table.state()
         hidden = set()
+        length = len(table.table.history[1]) + 1  # with the latest redraw alone
         for _ in range(6):
             table.act(table.table.legal_actions()[-1])
             while table.waits_for_agent:
                 table.let_agent_act()
-            state = table.undo()
+            state = table.undo(table.steps)
             assert state.was_undone
             assert state.model_copy(update={"was_undone": False}) == before
             entries = table.table.history[1]
             assert isinstance(entries[-1], Redraw)
             assert entries[-1].player == table.seat
+            assert len(entries) == length
             hidden.add(table.table.states.tobytes())
         undone += len(hidden) > 1
     assert undone
@@ -272,7 +274,7 @@ def test_what_is_redrawn_does_not_follow_from_what_lay_there(game, monkeypatch):
             continue
         played = redrawn(table, 99, 1)
         table.act(table.table.legal_actions()[0])
-        table.undo()
+        table.undo(table.steps)
         expected = table.frame(played.states, table.steps, table.seat)
         assert table.state().frame.scene == expected.scene
 
@@ -281,10 +283,30 @@ def test_undo_is_for_practice_alone_and_needs_a_decision():
     game = EACH_GAME[0].values[0]
     table = table_at(game, 0, 0, 0, practice=True)
     with pytest.raises(ValueError, match="nothing to undo"):
-        table.undo()
+        table.undo(table.steps)
     table = table_at(game, 0, 0, 30)
     with pytest.raises(ValueError, match="not a practice table"):
-        table.undo()
+        table.undo(table.steps)
+
+
+@each_game
+def test_undo_goes_back_from_what_the_person_has_seen(game):
+    """Others may have decided since, and nobody has seen what is to come."""
+    for table in tables_of(game, practice=True):
+        if not table.is_persons_turn:
+            continue
+        before = table.steps
+        table.act(table.table.legal_actions()[-1])
+        seen = table.steps
+        while table.waits_for_agent:
+            table.let_agent_act()
+        if table.steps == seen:
+            continue
+        with pytest.raises(ValueError, match=f"is at decision {table.steps}, not 99999"):
+            table.undo(99999)
+        assert table.undo(seen).steps == before
+        return
+    raise AssertionError("nobody else has decided")
 
 
 @few_games
@@ -294,7 +316,7 @@ def test_a_game_with_undone_decisions_can_be_replayed(game):
         if table.is_persons_turn:
             table.act(table.table.legal_actions()[0])
             if table.steps < 20 and table.steps % 2:
-                table.undo()
+                table.undo(table.steps)
                 table.act(table.table.legal_actions()[0])
         else:
             table.let_agent_act()

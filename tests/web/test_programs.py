@@ -148,7 +148,7 @@ def test_after_undo_a_program_is_told_the_game_anew(tmp_path):
     while table.waits_for_agent:
         table.let_agent_act()
     assert len(next(iter(follower._seats[0].values())).events) == table.steps
-    table.undo()
+    table.undo(table.steps)
     assert [list(seat.events) for seat in follower._seats[0].values()] == before
     assert not set(numbers) & {seat.number for seat in follower._seats[0].values()}
     for agent in agents:

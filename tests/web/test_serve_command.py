@@ -24,6 +24,7 @@ from visitor import wanted
 from websockets.sync.client import connect
 
 from card_envs.commands.cli import main
+from card_envs.games import GAMES
 
 GAME = ALL_GAMES[0]  # where any game will do
 PLAYER = Path(__file__).parent.parent / "fixtures" / "programs" / "player.py"
@@ -181,11 +182,16 @@ def test_the_same_error_is_logged_once_a_minute(monkeypatch):
     assert shown == [(100, "a\nb"), (102, "d"), (161, "a")]
 
 
+NOBODY = f"there is no agent 'nobody' for {next(iter(GAMES))}"
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
         (["--port", "70000"], "--port must be from 0 to 65535, got 70000"),
-        (["--agent", "nobody"], "--agent nobody: there is no agent 'nobody'"),
+        (["--agent", "nobody"], f"--agent nobody: it fits none of the games: {NOBODY}"),
+        (["--name", "a.org", "b.org:80"], "--name: 'b.org:80' is no host name: it has no scheme"),
+        (["--name", "http://a.org"], "--name: 'http://a.org' is no host name"),
         (["--policies", "/no/such/folder"], "--policies: there is no folder /no/such/folder"),
         (["--runs", "/no/such/folder"], "--runs: there is no folder /no/such/folder"),
         (["--host", "192.0.2.1", "--port", "0"], "cannot listen to 192.0.2.1, port 0"),

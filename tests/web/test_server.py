@@ -740,7 +740,9 @@ def test_a_policy_file_that_cannot_be_read_is_left_out_with_a_warning(
 
 def test_further_agents_must_be_agents(visit):
     assert "search:12" in visit(agents=["search:12"]).get("/api/games").text
-    with pytest.raises(ValueError, match="--agent nobody: there is no agent 'nobody'"):
+    with pytest.raises(
+        ValueError, match="--agent nobody: it fits none of the games: there is no agent"
+    ):
         visit(agents=["nobody"])
     with pytest.raises(OSError, match="--policies: there is no folder"):
         visit(policies=Path("/no/such/folder"))

@@ -11,6 +11,13 @@ export async function ask(path, body = undefined) {
   return answer;
 }
 
+/** Go to the table that an answer names, at a moment of its game, unless the person has gone to another page meanwhile. */
+export async function goToTable(answer, moment = []) {
+  const from = location.hash;
+  const { table } = await answer;
+  if (location.hash === from) location.hash = [`table=${table}`, ...moment].join("&");
+}
+
 /**
  * The talk with a table, which is taken up again after an interruption.
  *

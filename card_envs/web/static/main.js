@@ -1,6 +1,6 @@
 /** Which page is shown: the part of the address after # says it. */
 
-import { ask, fromFragment } from "./api.js";
+import { ask, fromFragment, goToTable } from "./api.js";
 import { alertUser, h } from "./dom.js";
 import { RunsPage } from "./runs_page.js";
 import { StartPage } from "./start_page.js";
@@ -43,8 +43,7 @@ async function route() {
 
 /** Look at a replay, at the moment that its link names; the link stays in the history. */
 async function openReplay(replay, moment = []) {
-  const { table } = await ask("/api/replays", { replay });
-  location.hash = [`table=${table}`, ...moment].join("&");
+  await goToTable(ask("/api/replays", { replay }), moment);
 }
 
 /** A moment of a game: the decision, and whose eyes. */

@@ -1,6 +1,6 @@
 /** Where games are begun, and replays opened. */
 
-import { ask, fromFragment } from "./api.js";
+import { ask, fromFragment, goToTable } from "./api.js";
 import { card } from "./card.js";
 import { alertUser, capitalized, h } from "./dom.js";
 import { guideOf, inline } from "./guide.js";
@@ -121,7 +121,7 @@ export class StartPage {
     const found = (this.game.strength[label] ?? []).filter(({ num_players }) => num_players === this.count);
     const shares = found.map(({ opponents, rank }, k) => `${opponents} ${Math.round(50 * (rank + 1))}%${k ? "" : " of the time"}`);
     const measured = shares.length ? `beats ${shares.join(", ")}` : null;
-    return [KINDS[label.split(/[:_]/)[0]], measured].filter(Boolean).join("; ");
+    return [KINDS[label.replace(/^(ppo)_v\d+$|^(search|run):.*$/, "$1$2")], measured].filter(Boolean).join("; ");
   }
 
   drawTile(game) {
@@ -190,7 +190,7 @@ export class StartPage {
     button.disabled = true;
     button.textContent = "The rules are being loaded …";
     try {
-      const { table } = await ask("/api/tables", {
+      await goToTable(ask("/api/tables", {
         game: this.game.id,
         num_players: this.count,
         options: this.options(),
@@ -199,9 +199,8 @@ export class StartPage {
         agents: this.agents.map((label, k) => (k === this.seat && !this.isWatching ? null : label)),
         practice: document.getElementById("practice")?.checked ?? false,
         open_cards: document.getElementById("open_cards")?.checked ?? false,
-      });
+      }));
       if (!this.isWatching) lasting.set(`played-${this.game.id}`, "yes");
-      location.hash = `table=${table}`;
     } catch (error) {
       alertUser(error.message);
       this.draw();
@@ -210,7 +209,7 @@ export class StartPage {
 
   /** The games of a recording, to choose one. */
   drawGames(games, open) {
-    const number = h("input", { id: "number", type: "number", min: 1, max: games.length, value: 1 });
+    const number = h("input", { id: "number", type: "number", required: true, min: 1, max: games.length, value: 1 });
     return h("form", { class: "row", onsubmit: (event) => { event.preventDefault(); open(games[number.valueAsNumber - 1]); } },
       h("label", { for: "number" }, "Game ", number, ` of ${games.length}`), h("button", { type: "submit" }, "Look at it"));
   }

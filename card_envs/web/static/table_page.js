@@ -1,7 +1,7 @@
 /** The page of a table: play, watch, look back. */
 
 import { drawAdvice, drawDisputes, markHints } from "./advice.js";
-import { ask, Talk } from "./api.js";
+import { ask, goToTable, Talk } from "./api.js";
 import { choicesIn, drawChoices } from "./choices.js";
 import { alertUser, capitalized, h, patch, speak } from "./dom.js";
 import { letDrag } from "./drag.js";
@@ -31,7 +31,7 @@ export class TablePage {
     this.queue = [];
     this.rounds = [];
     this.pace = setting("pace");
-    this.moves = new MoveList((step) => this.lookAt(step));
+    this.moves = new MoveList((step) => this.transport.go(step));
     this.parts = {
       board: h("div", { class: "board", "aria-labelledby": "table-title", role: "region", tabindex: "-1" }),
       prompt: h("div", { class: "decide", "aria-label": "Your decision", role: "region", tabindex: "-1" }),
@@ -53,7 +53,7 @@ export class TablePage {
       advice: (message) => this.showAdvice(message),
       disputes: (message) => this.showDisputes(message),
       rounds: ({ starts }) => { this.rounds = starts; this.transport.draw(); this.transport.update(); },
-      problem: ({ message }) => { this.isWaiting = false; this.asked = null; alertUser(message); this.drawAdvicePanel(null); this.refresh(); },
+      problem: ({ message }) => this.tellProblem(message),
       lost: () => alertUser("The connection was lost; trying again …"),
       gone: (reason) => { remember(this.name, null); this.refused("This table is gone", reason); },
       full: (reason) => this.refused("This table cannot be joined now", reason),
@@ -87,6 +87,7 @@ export class TablePage {
     this.live = state;
     this.queue = [];
     this.isWaiting = false;
+    this.isUndoing = false;
     this.asked = null;
     this.adviser ??= message.advisers.includes("ppo") ? "ppo" : message.advisers[0];
     this.keep();
@@ -124,6 +125,7 @@ export class TablePage {
     const wasRunning = transport.isRunning;
     transport.stop();
     if (!live.is_revealed) this.eyes = about.seat;
+    this.disputes = null; // the search for them ended with the connection
     this.isBack &&= this.wanted < live.steps;
     this.isPausing &&= frame.step < live.steps;
     this.drawTools();
@@ -142,10 +144,12 @@ export class TablePage {
   enqueue(state) {
     this.isWaiting = false;
     const isOwn = state.frame.move?.player === this.about.seat && this.about.kind === "play";
-    if (this.about.kind === "watch") this.transport.arrived(state, newResults((this.queue.at(-1) ?? this.live).frame.scene, state.frame.scene).length > 0);
-    if (state.was_undone) [this.queue, this.isPausing, this.forced] = [[], false, null];
+    const isRoundEnd = newResults((this.queue.at(-1) ?? this.live).frame.scene, state.frame.scene).length > 0;
+    if (state.was_undone) [this.queue, this.isPausing, this.forced, this.isUndoing] = [[], false, null, false];
     this.queue.push(state);
     if (!this.isPausing && (isOwn || state.was_undone || !this.timer)) this.next();
+    // After the look at this decision, which the next one would make stale.
+    if (this.about.kind === "watch") this.transport.arrived(state, isRoundEnd);
   }
 
   /** Show the next state, and the one after that when this one has been seen. */
@@ -169,12 +173,16 @@ export class TablePage {
         this.isPausing = this.about.kind === "play" && !state.is_over && this.isOn("pause");
         if (this.isPausing && !this.isBack) [this.frame, this.arrived, this.results] = [this.live.frame, new Map(), results];
       }
+      const wasOver = this.live.is_over;
       this.live = state;
       const { move, step } = state.frame;
       if (state.was_undone) {
         this.moves.cut(step);
         this.rounds = this.rounds.filter((round) => round.step <= step);
-        this.told = null;
+        // The cards are others now.
+        [this.told, this.others, this.disputes] = [null, null, null];
+        this.drawAdvicePanel(null);
+        if (wasOver) this.drawTools();
         speak("Your last decision was undone.");
       } else if (move) {
         this.moves.add(move, step - 1, state.is_revealed);
@@ -188,6 +196,7 @@ export class TablePage {
       this.refresh();
       this.moves.mark(this.live.steps);
       this.parts.prompt.scrollIntoView({ block: "nearest" });
+      this.parts.prompt.querySelector("[data-key=continue]")?.focus({ preventScroll: true });
     } else if (!this.isBack) {
       const { frame, is_revealed } = this.live;
       if (this.eyes !== this.about.seat && is_revealed) this.talk.send({ type: "look", step: frame.step, eyes: this.eyes });
@@ -217,6 +226,14 @@ export class TablePage {
     if (this.isBack && frame.move && this.transport.isRunning) speak(`${capitalized(this.nameOf(frame.move.player))}: ${frame.move.words}.`);
   }
 
+  tellProblem(message) {
+    [this.isWaiting, this.isUndoing, this.asked] = [false, false, null];
+    if (this.disputes?.done < this.disputes?.total) this.disputes = null; // their search may be what has failed
+    alertUser(message);
+    this.drawAdvicePanel(null);
+    this.refresh();
+  }
+
   showAdvice(advice) {
     // It may come when one has decided already, or looks at something else.
     if (advice.step !== this.frame.step || (this.isWaiting && !this.isBack)) return;
@@ -231,6 +248,7 @@ export class TablePage {
   }
 
   showDisputes(found) {
+    if (found.agent !== this.adviser) return; // another one was chosen meanwhile
     this.disputes = found;
     this.drawAdvicePanel();
   }
@@ -248,7 +266,7 @@ export class TablePage {
   get isDeciding() {
     if (!this.guide) return false; // what the coach says would move the choices
     const isOwnView = this.frame.scene.observer === this.about.seat && this.frame.step === this.live.steps;
-    return this.live.legal.length > 0 && isOwnView && !this.queue.length && !this.isBack && !this.isWaiting && !this.isPausing;
+    return this.live.legal.length > 0 && isOwnView && !this.queue.length && !this.isBack && !this.isWaiting && !this.isUndoing && !this.isPausing;
   }
 
   show(frame) {
@@ -340,7 +358,6 @@ export class TablePage {
       results?.length ? drawRoundEnd(results, this.isPausing ? this.live.frame : this.frame, this.game.style, this.isPausing ? () => this.goOn() : null) : null,
       ...(this.isPausing ? [] : this.drawDecision(scene)),
     ].filter(Boolean));
-    if (this.isPausing) prompt.querySelector("[data-key=continue]")?.focus({ preventScroll: true });
   }
 
   drawDecision(scene) {
@@ -356,7 +373,10 @@ export class TablePage {
   }
 
   drawTools() {
-    this.parts.tools.replaceChildren(drawTools(this));
+    const { tools } = this.parts;
+    const key = tools.contains(document.activeElement) ? document.activeElement.dataset.key : null;
+    tools.replaceChildren(drawTools(this));
+    if (key) tools.querySelector(`[data-key="${key}"]`)?.focus();
   }
 
   isOn(name) {
@@ -377,7 +397,7 @@ export class TablePage {
     if (advice === null) this.advice = null;
     const content = [
       this.adviceShown,
-      this.disputes ? drawDisputes(this.disputes, (step) => this.lookAt(step)) : null,
+      this.disputes ? drawDisputes(this.disputes, (step) => this.transport.go(step)) : null,
     ].filter(Boolean);
     panel.replaceChildren(...(content.length ? [h("h2", {}, this.about.kind === "play" && !this.live.is_over ? "Hint" : "Opinion"), ...content] : []));
     panel.hidden = !content.length;
@@ -433,12 +453,12 @@ export class TablePage {
 
   undo() {
     if (this.about.kind !== "play" || !this.about.practice) return;
+    const latest = this.queue.at(-1) ?? this.live;
+    if (!latest.can_undo) return alertUser("There is nothing to undo.");
     this.isPausing = false;
-    this.skip();
-    if (!this.live.can_undo) return alertUser("There is nothing to undo.");
     this.isBack = false;
-    this.disputes = null;
-    this.talk.send({ type: "undo", step: this.live.steps });
+    this.isUndoing = true; // what others do meanwhile asks nothing of the person
+    this.talk.send({ type: "undo", step: latest.steps });
   }
 
   hint() {
@@ -473,8 +493,11 @@ export class TablePage {
     this.isBack = this.wanted < this.live.steps;
     this.results = [];
     if (!this.isBack && this.isPausing) return this.goOn();
-    if (!this.isBack && this.eyes === this.about.seat) this.show(this.live.frame);
+    const isShown = !this.isBack && this.eyes === this.about.seat;
+    if (isShown) this.show(this.live.frame);
     else this.talk.send({ type: "look", step: this.wanted, eyes: this.eyes });
+    const isWatched = this.about.kind === "watch";
+    if (!this.isBack && (isShown || isWatched)) this.transport.arrived(isWatched ? this.live : null, false);
   }
 
   advance(step) {
@@ -485,8 +508,7 @@ export class TablePage {
 
   async again(sameDeal) {
     try {
-      const { table } = await ask(`/api/tables/${this.name}/again`, { same_deal: sameDeal });
-      location.hash = `table=${table}`;
+      await goToTable(ask(`/api/tables/${this.name}/again`, { same_deal: sameDeal }));
     } catch (error) {
       alertUser(error.message);
     }

@@ -61,25 +61,26 @@ export class Transport {
 
   draw() {
     const { about, live, frame, eyes } = this.page;
-    const button = (icon, label, onclick) => h("button", { type: "button", "aria-label": label, title: label, onclick },
+    const focused = this.element.contains(document.activeElement) ? document.activeElement.name : "";
+    const button = (icon, label, onclick) => h("button", { type: "button", name: icon, "aria-label": label, title: label, onclick },
       s("svg", { viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true" }, s("path", { d: ICONS[icon], fill: "currentColor" })));
     this.first = button("first", "To the beginning", () => this.go(0));
     this.back = button("back", "One decision back", () => this.go(this.step - 1));
-    this.run = h("button", { type: "button", class: "run", onclick: () => this.toggle() }, "Play");
+    this.run = h("button", { type: "button", name: "run", class: "run", onclick: () => this.toggle() }, "Play");
     this.forward = button("forward", "One decision forward", () => { this.stop(); this.onward(); });
     this.last = button("last", "To the latest decision", () => this.go(this.page.live.steps));
-    this.slider = h("input", { type: "range", min: 0, max: live.steps, value: frame.step, "aria-label": "Decision", oninput: () => this.go(Number(this.slider.value)) });
+    this.slider = h("input", { type: "range", name: "decision", min: 0, max: live.steps, value: frame.step, "aria-label": "Decision", oninput: () => this.go(Number(this.slider.value)) });
     this.number = h("output", {});
-    const speeds = h("select", { "aria-label": "Speed", onchange: (event) => { this.speed = event.target.value; set("speed", this.speed); } },
+    const speeds = h("select", { name: "speed", "aria-label": "Speed", onchange: (event) => { this.speed = event.target.value; set("speed", this.speed); } },
       Object.keys(SPEEDS).map((speed) => h("option", { value: speed, selected: speed === this.speed }, speed)));
     const players = frame.scene.seats.map(({ player }) => player).sort((a, b) => a - b);
     const choices = [["all", "all cards"], ["mover", "the player to move"], ...players.map((player) => [`${player}`, `player ${player}`])];
-    const chooser = h("select", { "aria-label": "Whose eyes", onchange: (event) => this.look(event.target.value) },
+    const chooser = h("select", { name: "eyes", "aria-label": "Whose eyes", onchange: (event) => this.look(event.target.value) },
       choices.map(([value, words]) => h("option", { value, selected: value === `${eyes}` }, words)));
     const { rounds } = this.page;
-    const jump = rounds.length ? h("select", { "aria-label": "Jump to", onchange: (event) => this.go(Number(event.target.value)) },
-      h("option", { value: "" }, "a round …"), [{ step: 0, title: "the beginning" }, ...rounds].map(({ step, title }) => h("option", { value: step }, title.replace(`${this.page.game.title}, `, "")))) : null;
-    const asking = h("input", { type: "checkbox", onchange: (event) => { this.isAsking = event.target.checked; this.page.lookAt(this.step); } });
+    const jump = rounds.length ? h("select", { name: "jump", "aria-label": "Jump to", onchange: (event) => this.go(Number(event.target.value)) },
+      h("option", { value: "", disabled: true, selected: true }, "a round …"), [{ step: 0, title: "the beginning" }, ...rounds].map(({ step, title }) => h("option", { value: step }, title.replace(`${this.page.game.title}, `, "")))) : null;
+    const asking = h("input", { type: "checkbox", name: "asking", onchange: (event) => { this.isAsking = event.target.checked; this.page.lookAt(this.step); } });
     asking.checked = this.isAsking;
     this.element.replaceChildren(
       h("div", { class: "row" }, this.first, this.back, this.run, this.forward, this.last, this.slider, this.number),
@@ -89,6 +90,7 @@ export class Transport {
         live.is_revealed ? h("label", {}, "Eyes ", chooser) : null,
         live.is_revealed ? h("label", {}, asking, " Ask the adviser about each decision") : null,
         about.kind === "play" && !live.is_over ? h("button", { type: "button", class: "quiet", onclick: () => this.go(this.page.live.steps) }, "Back to the game") : null));
+    if (focused) this.element.querySelector(`[name="${focused}"]`)?.focus({ preventScroll: true });
   }
 
   get step() {
@@ -108,7 +110,7 @@ export class Transport {
 
   toggle() {
     if (this.isRunning) this.stop();
-    else {
+    else if (this.canForward) {
       this.isRunning = true;
       this.due = performance.now();
       this.onward();
