@@ -145,6 +145,16 @@ class Scene:
     standing: tuple[RankedPlayer, ...] = ()
     standing_title: str = ""
 
+    @property
+    def drawn_legend(self) -> tuple[tuple[str, str], ...]:
+        """The signs of the legend that pictures have, too: unless they are marks or counters,
+        ``"."`` is nothing and ``"?"`` a face-down card, in words alone."""
+        zones = [*self.zones, *(zone for seat in self.seats for zone in seat.zones)]
+        drawn = {value for seat in self.seats for _, value in seat.counters}
+        drawn |= {sign for zone in zones for card in zone.cards for sign in card.marks}
+        in_words = {".", "?"} - drawn
+        return tuple(entry for entry in self.legend if entry[0] not in in_words)
+
 
 # ---------------------------------------------------------------------------------------------
 # What the scenes of all games say in the same way; ``s`` is a record of any game

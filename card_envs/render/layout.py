@@ -228,16 +228,6 @@ def _middle(scene: Scene, look: Look, width: float, size: int) -> Drawing:
 # ---------------------------------------------------------------------------------------------
 
 
-def _is_drawn(sign: str, scene: Scene) -> bool:
-    """Whether a sign of the legend is not only one of the table in words, where "." is nothing and
-    "?" a face-down card."""
-    if sign not in (".", "?"):
-        return True
-    zones = [*scene.zones, *(zone for seat in scene.seats for zone in seat.zones)]
-    values = [value for seat in scene.seats for _, value in seat.counters]
-    return sign in values or any(sign in card.marks for zone in zones for card in zone.cards)
-
-
 def _foot(scene: Scene, look: Look, width: float, grids: Sequence[Grid]) -> Drawing:
     """What is to be decided, what is known, and what the signs mean."""
     numbers = flow(
@@ -256,8 +246,7 @@ def _foot(scene: Scene, look: Look, width: float, grids: Sequence[Grid]) -> Draw
             0,
             is_level=True,
         )
-        for sign, meaning in scene.legend
-        if _is_drawn(sign, scene)
+        for sign, meaning in scene.drawn_legend
     ]
     notes = [wrapped(note, _BODY, look.ink, beside) for note in scene.notes]
     known = column([*notes, flow(legend, beside, 12, 4)], 4)

@@ -179,6 +179,7 @@ class Frame(_Message):
         step: How many decisions have been made.
         scene: The table as data.
         words: The same in words.
+        legend: The signs that are drawn, and what they mean.
         move: The decision that led here.
         touched: Keys of places that this decision pointed at, if everybody knows.
         leaders: Who is ahead; nobody while all are level.
@@ -189,6 +190,7 @@ class Frame(_Message):
     step: int
     scene: Scene
     words: str
+    legend: list[tuple[str, str]] = []
     move: Move | None = None
     touched: list[str] = []
     leaders: list[int] = []

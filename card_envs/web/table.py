@@ -195,6 +195,7 @@ class ViewedTable:
             step=step,
             scene=scene,
             words=text.draw(scene),
+            legend=list(scene.drawn_legend),
             move=self.visible_words(step - 1, observer if eyes == "mover" else eyes)
             if step
             else None,

@@ -87,21 +87,3 @@ def test_cards_come_to_places_by_name_but_not_to_numbered_slots(run):
         """
     )
     assert found == [["-/row/7", 1]]
-
-
-def test_signs_of_the_table_in_words_are_explained_only_if_they_are_drawn(run):
-    found = run(
-        """
-        const { drawKnown } = await load("scene");
-        const legend = [["?", "unknown to you"], ["*", "known to its owner"]];
-        const signs = (marks) => {
-          const panel = document.createElement("section");
-          const zones = [{ cards: [{ marks }] }];
-          const scene = { notes: [], grids: [], seats: [], zones, legend };
-          drawKnown(panel, { scene, words: "" }, { faces: {} }, []);
-          return [...panel.querySelectorAll("dt")].map((sign) => sign.textContent).join("");
-        };
-        return [signs("*"), signs("?*")];
-        """
-    )
-    assert found == ["*", "?*"]

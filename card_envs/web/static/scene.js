@@ -168,12 +168,12 @@ function drawStanding(scene) {
 }
 
 /** What is known besides the table and the `results` that stand elsewhere, and the table in words. */
-export function drawKnown(panel, { scene, words }, style, results) {
+export function drawKnown(panel, { scene, words, legend }, style, results) {
   const isOpen = panel.querySelector("details.words")?.open ?? false;
   patch(panel, [
     h("h2", {}, "What is known"),
     ...scene.notes.map((note) => h("p", { class: "note" }, note)),
-    drawLegend(scene),
+    drawLegend(legend),
     ...drawGrids(scene.grids.filter((grid) => !results.includes(grid)), style),
     h("details", { class: "words", open: isOpen }, h("summary", {}, "The table in words"), h("pre", { tabindex: "0" }, words)),
   ].filter(Boolean));
@@ -197,12 +197,7 @@ function drawHead(name, style) {
   return symbol ? [h("span", { class: "symbol short", "aria-hidden": "true", title: name }, symbol), h("span", { class: "long" }, name)] : name;
 }
 
-/** What the signs mean, but for those of the table in words that are drawn here: none, and a face-down card. */
-function drawLegend(scene) {
-  const cards = [scene, ...scene.seats].flatMap(({ zones }) => zones).flatMap((zone) => zone.cards);
-  const values = scene.seats.flatMap(({ counters }) => counters ?? []).map(([, value]) => value);
-  const isOnlyInWords = (sign) =>
-    [".", "?"].includes(sign) && !values.includes(sign) && !cards.some(({ marks }) => marks.includes(sign));
-  const signs = scene.legend.filter(([sign]) => !isOnlyInWords(sign));
+/** What the signs mean. */
+function drawLegend(signs) {
   return signs.length ? h("dl", { class: "legend" }, signs.map(([sign, meaning]) => h("div", {}, h("dt", {}, sign), h("dd", {}, meaning)))) : null;
 }
