@@ -179,7 +179,7 @@ def open_output(
         try:
             yield file
         except OSError as error:
-            if error.filename is None:  # of a full disk
+            if error.errno == errno.ENOSPC and error.filename is None:
                 error.filename = str(path)
             raise
         if sync:
