@@ -42,7 +42,7 @@ _TABLE_FIELDS = (
         "to bring in, the card that it replaces, the owl's family",
     ),
     Field("dealer", (MAX_PLAYERS,), "one-hot seat of the dealer"),
-    Field("must_take", (1,), "1 if the seat to move may not pass"),
+    Field("must_take", (1,), "1 if the lot may not be passed"),
     Field("lot_size", (MAX_LOT,), "one-hot number of cards in the lot"),
     Field("lot", (NUM_CARDS,), "1 for each card in the lot"),
     Field("last_season", (1,), "1 in the last season"),
@@ -114,8 +114,9 @@ FIELDS = Fields(
     Field(
         "located",
         (NUM_CARDS,),
-        "last season of which the observer knows that the card is no bonus card of it, nor of an "
-        "earlier one",
+        "last season at whose end the observer saw the card elsewhere: open on the table, or in "
+        "what was left of the draw pile; of a bonus card that they know, the season before it was "
+        "drawn",
         scale=MAX_SEASONS,
         remembered=True,
     ),

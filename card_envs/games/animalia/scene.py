@@ -127,9 +127,10 @@ def _table(s: Any, player: int) -> list[Zone]:
     is_next_known = bool(pile) and bool(pile[0].name)
     zones = [Zone("draw pile", pile, "pile", "the next card first" if is_next_known else "")]
     if s["lot"]:
-        cards = tuple(Card(card_name(card), highlight=True) for card in _turned_up(s))
+        is_open = not is_over(s)  # to a decision
+        cards = tuple(Card(card_name(card), highlight=is_open) for card in _turned_up(s))
         note = f"turned up by {label_of(s['dealer'], player)}"
-        zones.append(Zone("lot", cards, note=note, highlight=True))
+        zones.append(Zone("lot", cards, note=note, highlight=is_open))
     if s["replaced"]:
         zones.append(Zone("replaced cards", _face_up(s["replaced"]), "pile"))
     return zones
@@ -207,8 +208,8 @@ def _collections(s: Any, player: int, q: int) -> list[Zone]:
     first = first_collection(s, q)
     for place in range(first, first + collections_each(s)):
         cards = s["collection"][place]
-        is_it = bool(place == s["taken_into"])
-        chosen = int(s["chosen"]) if s["phase"] == RECEIVE else NO_CARD
+        is_it = bool(place == s["taken_into"]) and not is_over(s)
+        chosen = int(s["chosen"]) if s["phase"] == RECEIVE and not is_over(s) else NO_CARD
         note = f"{counted(count(cards), 'card')}, elegance {elegance_of(cards)}" if cards else ""
         name = f"collection {collection_number(s, place) or ''}".strip()
         called = ("collection", 1 + place - first)
@@ -293,17 +294,21 @@ def _kept_bonus_cards(s: Any, player: int) -> list[str]:
     They are the same for all players, since it is the season that counts.
     """
     notes = []
-    unseen = _unseen_cards(s, player, True)
-    for season in range(int(s["season"]) - 1, 0, -1):
+    left = unseen = _unseen_cards(s, player, True)
+    hidden = 0
+    for season in range(1, int(s["season"])):
         places = np.flatnonzero(s["since"] == season).tolist()
-        if any(is_hidden(s, player, place) for place in places):
-            able = sum(1 << c for c in each_card(unseen) if can_be_at(s, player, c, season))
-            if able != unseen:
-                notes.append(
-                    f"A bonus card from season {season} that you have not seen "
-                    f"can only be: {card_names(able)}."
-                )
-    return notes
+        found = sum(is_hidden(s, player, place) for place in places)
+        able = sum(1 << c for c in each_card(left) if can_be_at(s, player, c, season))
+        if found and able != unseen:
+            notes.append(
+                f"A bonus card from season {season} that you have not seen "
+                f"can only be: {card_names(able)}."
+            )
+        hidden += found
+        if able.bit_count() == hidden:  # these are all of them, so later ones are others
+            left, hidden = left & ~able, 0
+    return notes[::-1]
 
 
 def _last_season(s: Any, player: int, remembers: bool) -> Grid:

@@ -162,8 +162,9 @@ FIELDS = Fields(
     Field(
         "known",
         (MAX_PLAYERS, NUM_KINDS),
-        "cards of each kind that a seat's hand is known to hold: shown in a request, and the "
-        "observer's gifts; of the observer's own hand what everybody knows",
+        "cards of each kind that a seat's hand is known to hold: shown in a request, the "
+        "observer's gifts, the joker of a leader who had to pass (FZ-7), all once the game is "
+        "over; of the observer's own hand what everybody knows",
         scale=_MOST,
         remembered=True,
     ),

@@ -20,6 +20,7 @@ from card_envs.contract import (
     count_of,
     counted,
     hand_of,
+    is_over,
     label_of,
     request,
     scene_of,
@@ -173,14 +174,16 @@ def _trick(s: Any, observer: int) -> list[Zone]:
         return [Zone("trick")]
     cards = LAY_CARDS[last_set]
     is_asked = s["asker"] != NOBODY
-    zones = [Zone("last set", _cards(cards), note=_last_set(s, observer), highlight=not is_asked)]
+    is_decided_on = not is_asked and not is_over(s)
+    zones = [Zone("last set", _cards(cards), note=_last_set(s, observer), highlight=is_decided_on)]
     if (s["trick"] > cards).any():
         zones.append(Zone("trick beneath it", _cards(s["trick"] - cards), "pile"))
     if is_asked:
         junior = label_of(int(s["asker"]), observer)
         senior = label_of(int(s["partner"][s["asker"]]), observer)
         note = f"{junior} {_verb(junior, 'ask')} {senior} for help"
-        zones.append(Zone("request", _cards(LAY_CARDS[s["request"]]), note=note, highlight=True))
+        request = _cards(LAY_CARDS[s["request"]])
+        zones.append(Zone("request", request, note=note, highlight=not is_over(s)))
     return zones
 
 

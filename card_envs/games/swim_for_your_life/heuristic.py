@@ -46,7 +46,7 @@ TAP_MARGIN_OF_TWO = 12.0
 TAP_MARGIN = 3.5
 PATIENCE = 0.3
 # What a set is worth that is complete, that one of the rows completes, or that lacks one or two
-# cards which nobody is known to hold; the last means little where few are left.
+# cards, one of which nobody is known to hold; the last means little where few are left.
 SET_GAIN = 1000.0
 ROW_COMPLETES_GAIN = 16.0
 SET_HOPE = (0.0, 0.0, 0.0, 4.0, 8.0, 8.0)  # by the number of players left

@@ -233,6 +233,18 @@ def test_who_has_seen_bonus_cards_is_told():
     ]
 
 
+def test_what_older_bonus_cards_must_be_no_later_one_can_be():
+    drawn = {"dog champion": 1, "cat lousy": 2}
+    kept = {2: ", ".join(drawn)}
+    table = Table.lay_out(*THREE, lot="dog spy", season=3, kept=kept, since=drawn)
+    table.states[0]["shown"] = 2
+    for name, season in (("dog champion", 0), ("cat lousy", 1), ("cat elegant", 1)):
+        table.states[0]["shown"][CARDS.index(name)] = season
+    line = "A bonus card from season {} that you have not seen can only be: {}."
+    notes = [line.format(2, "elegant cat, lousy cat"), line.format(1, "champion dog")]
+    assert [note for note in seen(table, 0).notes if note in notes] == notes
+
+
 def test_what_kept_bonus_cards_can_be_is_told():
     table = Table.lay_out(*THREE, lot="dog spy", kept={2: "dog champion"})
     table.states[0]["shown"] = 1
