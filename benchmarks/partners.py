@@ -90,9 +90,10 @@ def _of_agent(
         own = ranks[agent, partner]
         found = {a: r.mean(axis=0) for (a, p), r in ranks.items() if p == partner}
         best = max(found, key=lambda a: float(found[a].mean()))
-        share, values, bounds = share_of_best(found[agent], found[best])
         if agent == best:
-            share, values, bounds = _WHOLE, np.ones(len(values)), (1.0, 1.0)
+            share, values, bounds = _WHOLE, np.ones(own.shape[1]), (1.0, 1.0)
+        else:
+            share, values, bounds = share_of_best(found[agent], found[best])
         shares.append((values, bounds))
         rows.append(
             {

@@ -13,6 +13,9 @@ from card_envs.contract.options import View
 from training.runs.config import Coefficient, Count, GameConfig, Positive, PositiveShare, Share
 from training.runs.keys import Section
 
+#: Worlds that are weighed for each one that is played in.
+WEIGHED = 4
+
 
 class LabelsSection(Section):
     """Which positions are labeled, and how."""
@@ -21,7 +24,7 @@ class LabelsSection(Section):
     """labeled positions of an iteration, in whole shards"""
     shard: Count = 5_000
     """positions of a shard, which one worker labels and one file holds"""
-    worlds: Annotated[int, Field(ge=1, le=MOST_ROLLOUTS // 4)] = 8
+    worlds: Annotated[int, Field(ge=1, le=MOST_ROLLOUTS // WEIGHED)] = 8
     """redrawn worlds of a position, in each of which all candidates are tried"""
     candidates: Annotated[int, Field(ge=2)] = 8
     """how many of the policy's most probable actions are tried"""

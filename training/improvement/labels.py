@@ -21,7 +21,7 @@ from card_envs.agents.search.follower import PastDecision
 from card_envs.contract.agent import Turn
 from card_envs.utils.files import open_output
 from training.games.host import HostGames
-from training.improvement.config import ImprovementConfig
+from training.improvement.config import WEIGHED, ImprovementConfig
 from training.runs.config import PoolSection
 from training.runs.run import Run
 
@@ -36,9 +36,6 @@ _MOST_STEPS = 1000
 
 # Positions that are searched at a time; on a GPU each has a thread.
 _AT_ONCE = {"cpu": 1, "cuda": 2**14}
-
-# Worlds that are weighed for each one that is played in.
-_WEIGHED = 4
 
 # What reading a damaged file of arrays may raise.
 _FILE_ERRORS = OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError
@@ -113,7 +110,7 @@ def label_positions(
         proposer=policy,
         candidates=how.candidates,
         min_probability=how.min_probability,
-        worlds=_WEIGHED * how.worlds,
+        worlds=WEIGHED * how.worlds,
         halving=False,
         max_decisions=how.max_decisions,
         unfinished=how.unfinished,

@@ -118,13 +118,11 @@ def do_tasks(
 
 
 _Function = Callable[..., Any]
+_Values = Sequence[Any]
 
 
 def _numbered(function: _Function, i: int, *values: Any) -> tuple[int, Any]:
     return i, function(*values)
-
-
-_Values = Sequence[Any]
 
 
 def _on_ray(
