@@ -765,6 +765,40 @@ def test_the_arena_plays_as_single_environments_do(game, num_players):
 
 
 @few_games
+def test_the_arenas_agents_can_be_changed(game):
+    """Each for another kernel, network or view, or for one that is asked."""
+    first = network_of(game, 1)
+    lists = [
+        [NetworkAgent(first, "mine"), RandomAgent(game)],
+        [NetworkAgent(network_of(game, 2), "mine"), RandomAgent(game)],
+        [NetworkAgent(first, "mine", View("none", False)), RandomAgent(game)],
+        [RandomAgent(game), RandomAgent(game)],
+        [LastLegal(), RandomAgent(game)],
+        [NetworkAgent(first, "mine"), RandomAgent(game)],
+        [NetworkAgent(first, "mine"), RandomAgent(game), LastLegal()],
+    ]
+    numbers = np.arange(8)
+    seating = np.zeros((len(numbers), game.max_players), np.int64)
+    seating[:, 1] = 1
+
+    def played(arena):
+        players = np.full(len(numbers), game.max_players)
+        arena.start(numbers, numbers.astype(np.uint64), players, seating)
+        return arena.states.tobytes()
+
+    lasting = Arena(game, len(numbers), lists[0])
+    found = []
+    for agents in lists:
+        lasting.agents = agents
+        found.append(played(lasting))
+        assert found[-1] == played(Arena(game, len(numbers), agents))
+    assert len({*found}) > 2
+    lasting.agents[0] = None  # the caller
+    played(lasting)
+    assert (lasting.waiting == 0).all()
+
+
+@few_games
 def test_the_arena_leaves_the_callers_seats_to_them(game):
     games, n = 10, game.max_players
     opponent = make_agent(game.default_opponent, game)

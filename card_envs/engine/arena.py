@@ -5,6 +5,7 @@ This one loop serves the Gymnasium environments, training, evaluation and tourna
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -110,7 +111,10 @@ class Arena(Portable):
         self.returns = np.zeros((num_games, game.max_players), np.float64)
         self.histories = np.zeros((num_games, _ROOM if keep_histories else 0), np.int64)
         self._streams = np.zeros(num_games, np.uint64)
+        # What the compiled loop knows of the agents, and of what it was made.
+        self._codes: list[tuple[int, int, int]] = []
         self._networks: list[Any] = []
+        self._kernels, self._views = np.empty(0, np.int64), np.empty((0, 2), np.int64)
         self._joined = join([])
 
     def start(
@@ -155,24 +159,35 @@ class Arena(Portable):
             for follower in self._at_table.pop(i, ()):
                 follower.end(self.states, i, player)
 
-    def _play(self, indices: NDArray[np.int64]) -> None:
-        kernels = np.array([_kernel_of(agent) for agent in self.agents], np.int64)
-        views = np.array(
-            [(self.view if agent is None else agent.view).codes for agent in self.agents], np.int64
-        )
-        networks = [None if agent is None else agent.network_kernel for agent in self.agents]
-        if list(map(id, networks)) != list(map(id, self._networks)):
-            self._networks = networks
+    def _look_at_agents(self) -> list[int]:
+        """Renew what the compiled loop knows of the agents, if they have changed; returns those
+        that are asked."""
+        agents = self.agents
+        codes = [
+            (_kernel_of(agent), *(self.view if agent is None else agent.view).codes)
+            for agent in agents
+        ]
+        networks = [None if agent is None else agent.network_kernel for agent in agents]
+        if codes != self._codes or any(map(operator.is_not, networks, self._networks)):
+            self._codes, self._networks = codes, networks
+            of_all = np.array(codes, np.int64)
+            self._kernels, self._views = of_all[:, 0].copy(), of_all[:, 1:].copy()
             self._joined = join(networks)
+        return [
+            k for k, (kernel, *_) in enumerate(codes) if kernel == ASKED and agents[k] is not None
+        ]
+
+    def _play(self, indices: NDArray[np.int64]) -> None:
+        asked = self._look_at_agents()
         advance = compile_for(self.game, advance_to_decision)
-        asked = [k for k in np.flatnonzero(kernels == ASKED) if self.agents[k] is not None]
+        keeps = self.histories.size > 0
         while len(indices):
             advance(
                 self.states,
                 indices,
                 self.seating,
-                kernels,
-                views,
+                self._kernels,
+                self._views,
                 *self._joined,
                 self._streams,
                 self._skip_forced,
@@ -184,9 +199,11 @@ class Arena(Portable):
                 self.action_mask,
                 self.histories,
             )
+            if not (asked or keeps or self._at_table):
+                break
             waiting = self.waiting[indices]
             still_playing = []
-            if (waiting == FULL).any():
+            if keeps and (waiting == FULL).any():
                 self.histories = np.hstack([self.histories, np.zeros_like(self.histories)])
                 still_playing.append(indices[waiting == FULL])
             if self._at_table:
@@ -217,11 +234,14 @@ class Arena(Portable):
         """Carry out the actions, add them to the histories, and tell the agents that follow."""
         if self.histories.size:
             self.histories[games, self.states["steps"][games]] = actions
-        followed = np.flatnonzero(self._is_followed[games]).tolist() if self._at_table else []
+        take = compile_for(self.game, take_actions)
+        if not self._at_table:
+            take(self.states, games, actions, self.returns)
+            return
+        followed = np.flatnonzero(self._is_followed[games])
         for i, action in zip(games[followed].tolist(), actions[followed].tolist(), strict=True):
             for follower in self._at_table.get(i, ()):
                 follower.watch(self.states, i, action)
-        take = compile_for(self.game, take_actions)
         take(self.states, games, actions, self.returns)
         for i in games[followed].tolist():
             if self.states["terminated"][i] or self.states["truncated"][i]:

@@ -285,7 +285,7 @@ class BatchEngine(OneThread):
         array = np.asarray(actions)
         check_actions(array, self.num_envs)
         array = np.ascontiguousarray(array, np.int64)
-        illegal = compile_for(self.game, find_illegal)(array, self._action_mask)
+        illegal = compile_for(self.game, find_illegal)(array, self._all, self._action_mask)
         if illegal >= 0:
             legal = np.flatnonzero(self._action_mask[illegal]).tolist()
             raise ValueError(

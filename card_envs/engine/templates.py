@@ -96,11 +96,12 @@ def play_out(states, indices, players, rooms, out):
         out[j] = s.rewards[players[j]]
 
 
-def find_illegal(actions, action_mask):
-    """The first game whose action is illegal, or -1."""
-    for i in range(len(actions)):
-        if not 0 <= actions[i] < action_mask.shape[1] or action_mask[i, actions[i]] == 0:
-            return i
+def find_illegal(actions, indices, action_mask):
+    """The first place of an action that is illegal in its game, one of ``indices``, or -1."""
+    for j in range(len(actions)):
+        action = actions[j]
+        if not 0 <= action < action_mask.shape[1] or action_mask[indices[j], action] == 0:
+            return j
     return -1
 
 

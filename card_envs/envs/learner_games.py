@@ -20,7 +20,7 @@ from card_envs.contract.options import arguments_of
 from card_envs.contract.outcome import places
 from card_envs.engine.arena import Arena
 from card_envs.engine.seeds import consecutive_seeds, draw_tables, next_seeds
-from card_envs.engine.templates import NOBODY
+from card_envs.engine.templates import NOBODY, compile_for, find_illegal
 from card_envs.envs.options import check_on_illegal, pays_standing
 from card_envs.utils.checks import as_whole_number, check_flag, check_whole_number, memory_for
 from card_envs.utils.threads import OneThread, one_thread_at_a_time
@@ -209,25 +209,38 @@ class LearnerGames(OneThread):
         self.check_unbroken()
         arena = self.arena
         games = self.all if indices is None else indices
+        legal = self._where_legal(actions, games)
+        arena.returns[:] = 0.0
+        self._is_broken = True
+        if legal is None:
+            arena.act(games, actions)
+        else:
+            arena.forfeit(games[~legal])
+            arena.act(games[legal], actions[legal])
+        self._is_broken = False
+        rewards = arena.returns[games, self.learner_seats[games]]
+        forfeited = arena.forfeited[games] != NOBODY
+        terminated = arena.states["terminated"][games] | forfeited
+        return rewards, terminated, arena.states["truncated"][games]
+
+    def _where_legal(
+        self, actions: NDArray[np.int64], games: NDArray[np.int64]
+    ) -> NDArray[np.bool_] | None:
+        """Where the actions are legal (M,), or None: everywhere; errors are those of
+        :meth:`step`."""
+        mask = self.arena.action_mask
+        first = compile_for(self.game, find_illegal)(actions, games, mask)
+        if first < 0:
+            return None
         outside = (actions < 0) | (actions >= self.game.num_actions)
         if outside.any():
             wrong = actions[outside][0]
             raise ValueError(
                 f"actions are whole numbers from 0 to {self.game.num_actions - 1}, got {wrong}"
             )
-        legal = arena.action_mask[games, actions] != 0
-        if not legal.all():
-            first = int(np.argmin(legal))
-            self._refuse(int(actions[first]), int(games[first]))
-        arena.returns[:] = 0.0
-        self._is_broken = True
-        arena.forfeit(games[~legal])
-        arena.act(games[legal], actions[legal])
-        self._is_broken = False
-        rewards = arena.returns[games, self.learner_seats[games]]
-        forfeited = arena.forfeited[games] != NOBODY
-        terminated = arena.states["terminated"][games] | forfeited
-        return rewards, terminated, arena.states["truncated"][games]
+        self._refuse(int(actions[first]), int(games[first]))
+        is_legal: NDArray[np.bool_] = mask[games, actions] != 0
+        return is_legal
 
     def check_unbroken(self) -> None:
         """ResetNeeded if an error of an opponent has left games between two decisions."""
