@@ -188,12 +188,14 @@ def test_players_are_listed_from_the_observer_on_and_the_mover_is_marked(game, n
     for number, states in enumerate(walk(game, num_players, 1, decisions=60)):
         player = number % num_players
         text = describe(game, states, 0, player)
-        rows = re.findall(r"^(\S)? +player (\d) +(you|\d left)\b", text, re.MULTILINE)
+        rows = re.findall(r"^(\S*) +player (\d) +(you|\d left)\b", text, re.MULTILINE)
+        seats = game.scene(game.as_states(states), 0, player, 0, False).seats
+        assert [signs for signs, *_ in rows] == [">" * seat.to_move + seat.mark for seat in seats]
         assert [int(other) for _, other, _ in rows] == [
             (player + k) % num_players for k in range(num_players)
         ]
         assert [seat for _, _, seat in rows] == ["you", *(f"{k} left" for k in range(1, len(rows)))]
-        movers = [int(other) for mark, other, _ in rows if mark == ">"]
+        movers = [int(other) for mark, other, _ in rows if mark.startswith(">")]
         assert movers == ([] if is_over(states) else [states["current_player"][0]])
     assert number >= min(5, mean_length(game, num_players) / 2)
 

@@ -96,7 +96,7 @@ def _seats(seats: Sequence[Seat]) -> str:
         cards = [card for zone in seat.zones if zone.layout == "slots" for card in zone.cards]
         rows.append(
             [
-                _TO_MOVE if seat.to_move else seat.mark,
+                _TO_MOVE * seat.to_move + seat.mark,
                 f"player {seat.player}",
                 seat.place,
                 *(str(value) for _, value in seat.counters),
