@@ -24,7 +24,7 @@ from card_envs.envs.options import RENDER_MODES, check_on_illegal
 from card_envs.envs.wrong_actions import not_in_space, not_legal, warn_of_illegal_move
 from card_envs.games import load_game
 from card_envs.render.renderer import FPS, TableRenderer
-from card_envs.utils.checks import check_has_begun
+from card_envs.utils.checks import as_whole_number, check_has_begun
 from card_envs.utils.threads import OneThread, in_use, one_thread_at_a_time
 
 if TYPE_CHECKING:
@@ -208,19 +208,16 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
             self._was_dead_step(action)
             return
         # Raised, not asserted: ``python -O`` drops asserts, and kernels take anything.
-        if type(action) is not int:
-            if isinstance(action, bool) or not self._action_space.contains(action):
-                raise not_in_space(action, self._num_actions)
-            action = int(action)  # type: ignore[arg-type]
-        if not 0 <= action < self._num_actions:
+        number = action if type(action) is int else as_whole_number(action)
+        if number is None or not 0 <= number < self._num_actions:
             raise not_in_space(action, self._num_actions)
         if self._in_use:  # as ``one_thread_at_a_time`` does, without another call
             raise in_use(self)
         self._in_use = True
         try:
-            is_legal = now.step(action)
+            is_legal = now.step(number)
             if not is_legal:
-                self._refuse(action)
+                self._refuse(number)
         finally:
             self._in_use = False
         if is_legal and self._shows_steps:

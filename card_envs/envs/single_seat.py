@@ -14,6 +14,7 @@ from card_envs.contract.options import DEFAULT_MAX_STEPS, View
 from card_envs.envs.observation_space import Observation, is_mask_in_info, observation_space
 from card_envs.envs.seat import SeatEnv
 from card_envs.games import load_game
+from card_envs.utils.checks import as_whole_number
 
 
 class SingleSeatEnv(SeatEnv[Observation, np.int64]):
@@ -154,11 +155,12 @@ class SingleSeatEnv(SeatEnv[Observation, np.int64]):
             ValueError: There is no such action, or it is illegal with ``on_illegal="raise"``.
         """
         self._check_running()
-        if isinstance(action, bool) or not self.action_space.contains(action):
+        number = as_whole_number(action)
+        if number is None or not 0 <= number < self.game.num_actions:
             raise ValueError(
                 f"actions are whole numbers from 0 to {self.game.num_actions - 1}, got {action!r}"
             )
-        self._actions[0] = action
+        self._actions[0] = number
         rewards, terminated, truncated = self._games.step(self._actions)
         self._is_over = bool(terminated[0] or truncated[0])
         observation, info = self._observe()
