@@ -28,7 +28,7 @@ from card_envs.agents.identity import hash_of_agent
 from card_envs.commands import arguments, running
 from card_envs.engine.seeds import check_given_seed
 from card_envs.evaluation import DIFFERENCE_BOUNDS, estimate_mean
-from card_envs.evaluation.benchmark import benchmark, rounded
+from card_envs.evaluation.benchmark import rounded, run_benchmark
 from card_envs.evaluation.claims import difference_from_play, read_claim
 from card_envs.evaluation.display import with_interval
 from card_envs.evaluation.protocol import CURRENT, Protocol
@@ -140,7 +140,7 @@ class Entry:
         for result in self.claim["games"]:
             game = load_game(result["game"])
             with chdir(self.folder):
-                played = benchmark(game, self.claim["agent"], protocol, progress=True)
+                played = run_benchmark(game, self.claim["agent"], protocol, progress=True)
             yield result, rounded(played.rank)
 
 

@@ -318,6 +318,8 @@ def test_whatever_the_indices_are_kernels_get_one_dtype(game):
         assert np.array_equal(turn.observation, expected.observation)
     with pytest.raises(TypeError, match=r"a View is needed, such as View\('none'\), got 'none'"):
         turn_of(game, states, [0], "none")
+    with pytest.raises(TypeError, match="a Game is needed"):
+        turn_of(game.name, states, [0], View())
 
 
 @few_games

@@ -1063,6 +1063,26 @@ def test_a_vector_without_a_seed_plays_the_games_that_follow(game):
 
 
 @few_games
+def test_a_game_can_be_dealt_again_by_its_seed(game):
+    """Also one that followed others, or those that ended at once."""
+    sizes = game.min_players, game.max_players
+    env, twin = (
+        SingleSeatEnv(game.name, opponents="random", num_players=sizes, max_steps=3)
+        for _ in range(2)
+    )
+    with pytest.raises(AttributeError, match="game_seed cannot be accessed before reset"):
+        _ = env.game_seed
+    env.reset(seed=1)
+    seeds = []
+    for _ in range(20):
+        observation, _ = env.reset()
+        assert np.array_equal(twin.reset(seed=env.game_seed)[0], observation)
+        assert twin.game_seed == env.game_seed
+        seeds.append(env.game_seed)
+    assert len({*seeds}) == 20
+
+
+@few_games
 def test_a_seat_is_told_its_place_at_the_end(game):
     """The one that the environment of all seats tells them after the same moves."""
 
@@ -1079,13 +1099,14 @@ def test_a_seat_is_told_its_place_at_the_end(game):
         _, info = env.reset(seed=seed)
         over = False
         while not over:
-            assert "place" not in info
+            assert not {"place", "num_players"} & info.keys()
             *_, terminated, truncated, info = env.step(first_or_last(info["action_mask"]))
             over = terminated or truncated
         table.reset(seed=seed)
         while table.legal_actions():
             table.step(first_or_last(table.observe(table.agent_selection)["action_mask"]))
         found.add(info["place"])
+        assert info["num_players"] == env.num_players
         assert info["place"] == table.infos[f"player_{env.seat}"]["place"]
     assert len(found) > 1
 

@@ -321,13 +321,18 @@ def test_wrong_seeds(game):
     before = snapshot(env)
     batch = card_envs.make_vec(game.name, 3)
     observation, mask = (array.copy() for array in batch.reset(seed=1))
-    for reset in (env.reset, batch.reset):
+    for reset in (env.reset, batch.reset, lambda seed: batch.reset([1, seed, None])):
         for wrong in (-1, 2**64, -(2**70), np.int64(-5)):
             with pytest.raises(ValueError, match=r"seed must be from 0 to 2\*\*64 - 1, got"):
                 reset(seed=wrong)
-        for wrong in (1.0, True, False, "1", [1], np.float64(2), np.bool_(True), 1j):
+        for wrong in (1.0, True, False, "1", np.float64(2), np.bool_(True), 1j):
             with pytest.raises(TypeError, match="seed must be None or a whole number, got"):
                 reset(seed=wrong)
+    with pytest.raises(TypeError, match="seed must be None or a whole number, got"):
+        env.reset(seed=[1])
+    for wrong in ([1], [], [1, 2, 3, 4], np.zeros(2, np.int64)):
+        with pytest.raises(ValueError, match="seed must be one, or one for each of 3 games, got"):
+            batch.reset(seed=wrong)
     for wrong in (None, 1.0, True, "1"):
         with pytest.raises(TypeError, match="seed must be a whole number, got"):
             env.determinize("player_0", wrong)

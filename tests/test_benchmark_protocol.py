@@ -32,8 +32,8 @@ from card_envs.evaluation.benchmark import (
     BenchmarkTables,
     _draws,
     _extreme,
-    benchmark,
     claim,
+    run_benchmark,
 )
 from card_envs.evaluation.claims import first_difference
 from card_envs.evaluation.protocol import Pool, Protocol, hash_of_play
@@ -89,7 +89,7 @@ def written(folder, capsys):
 
 @pytest.mark.parametrize("game", [GAME, DUEL])
 def test_scores_are_those_of_the_tables_played_one_by_one(game):
-    result = benchmark(game, "random", TINY)
+    result = run_benchmark(game, "random", TINY)
     seeds, sizes = deal_seeds(TINY.seed, TINY.deals), table_sizes(game)
     for rows, pair in ((result.among, 1), (result.gains, -1)):
         for row in rows:
@@ -124,10 +124,10 @@ def test_scores_are_those_of_the_tables_played_one_by_one(game):
 
 
 def test_a_protocol_may_be_named(folder):
-    by_name = benchmark(GAME, "random", "ce-1", quick=True)
-    assert by_name.to_json() == benchmark(GAME, "random", quick=True).to_json()
+    by_name = run_benchmark(GAME, "random", "ce-1", quick=True)
+    assert by_name.to_json() == run_benchmark(GAME, "random", quick=True).to_json()
     with pytest.raises(ValueError, match="there is no protocol 'ce-7'"):
-        benchmark(GAME, "random", "ce-7", quick=True)
+        run_benchmark(GAME, "random", "ce-7", quick=True)
 
 
 def test_a_member_that_the_agent_is_in_another_precision_is_not_the_worst(folder):
@@ -136,7 +136,7 @@ def test_a_member_that_the_agent_is_in_another_precision_is_not_the_worst(folder
     write_policy("other.safetensors", network_of(GAME, 2), GAME)
     members = "half.safetensors", "other.safetensors"
     protocol = replace(TINY, pools={GAME.name: Pool(members, "")})
-    result = benchmark(GAME, "mine/own.safetensors", protocol)
+    result = run_benchmark(GAME, "mine/own.safetensors", protocol)
     assert result.worst.name in (members[1], MIXED)
     assert result.most_gained.name == members[1]
 
@@ -155,7 +155,7 @@ def test_all_intervals_of_the_extremes_hold_at_once():
 
 
 def test_the_deals_of_quick_are_others(folder):
-    both = [benchmark(GAME, "random", TINY, quick=quick).by_deal for quick in (False, True)]
+    both = [run_benchmark(GAME, "random", TINY, quick=quick).by_deal for quick in (False, True)]
     assert len(both[1]) == TINY.quick_deals
     assert both[0][: TINY.quick_deals] != both[1]
 
@@ -241,7 +241,7 @@ def test_json_follows_its_schema_and_names_no_folder(written, capsys):
 def test_the_terminal_shows_the_scores_and_that_it_is_a_draft(folder, capsys):
     assert main(["benchmark", GAME.id, "--agent", "own.py:first_legal"]) == 0
     out = capsys.readouterr().out
-    result = claim(TINY, "", False, [benchmark(GAME, "own.py:first_legal", TINY)])["games"][0]
+    result = claim(TINY, "", False, [run_benchmark(GAME, "own.py:first_legal", TINY)])["games"][0]
     gains = {gain["name"]: gain["rank"] for gain in result["gains"]}
     assert gains
     for row in result["among"]:
@@ -266,7 +266,7 @@ def test_a_claim_names_the_file_that_was_played(folder, monkeypatch):
         return among(*args)
 
     monkeypatch.setattr(BenchmarkTables, "among", replaced)
-    played = benchmark(GAME, "mine/own.safetensors", TINY, quick=True)
+    played = run_benchmark(GAME, "mine/own.safetensors", TINY, quick=True)
     assert played.about["sha256"] == before != hash_of_agent("mine/own.safetensors", GAME)
 
 
@@ -357,7 +357,7 @@ def test_what_is_wrong_before_the_games_is_found_before_they_are_played(
     written, monkeypatch, capsys
 ):
     data = json.loads(written.read_text())
-    monkeypatch.setattr(claims, "benchmark", None)
+    monkeypatch.setattr(claims, "run_benchmark", None)
     for change, named in (
         ({"status": "frozen"}, "status: claimed 'frozen', played 'draft'"),
         ({"games": [{**data["games"][0], "pool": ""}]}, "games[0].pool: claimed '', played '0000"),
@@ -654,7 +654,7 @@ def test_a_claim_of_an_entry_that_does_not_hold_is_found(entry, capsys):
 def test_an_entry_is_played_on_other_deals_where_it_may_score_less(entry, monkeypatch, capsys):
     assert leaderboard.main(["mine", "--seed", "5"]) == 0
     (result,) = json.loads(claim_of(entry).read_text())["games"]
-    other = benchmark(GAME, "mine/own.safetensors", replace(TINY, seed=5)).rank
+    other = run_benchmark(GAME, "mine/own.safetensors", replace(TINY, seed=5)).rank
     assert other.mean != pytest.approx(result["rank"])
     out = capsys.readouterr().out
     assert f"mine: {GAME.name}: {result['rank']:+.3f} (" in out

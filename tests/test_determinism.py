@@ -256,6 +256,9 @@ def test_the_batch_plays_as_the_aec_environment(game):
         observation, mask = batch.reset(seed=seed)
         low, high = game.check_player_range(sizes)
         game_seeds = [(seed + i) % 2**64 for i in range(count)]
+        if number % 2:  # each game has its own
+            game_seeds.reverse()
+            observation, mask = batch.reset(game_seeds)
 
         made = {}
 

@@ -35,7 +35,7 @@ from card_envs.commands import cli
 from card_envs.contract.options import View
 from card_envs.engine.history import Replay
 from card_envs.envs.single_seat import SingleSeatEnv
-from card_envs.evaluation import evaluate
+from card_envs.evaluation import evaluate, run_tournament
 from card_envs.utils.extras import MissingExtraError
 
 #: Where any game will do: the smallest.
@@ -311,6 +311,36 @@ def test_the_name_that_was_given_is_in_errors(tmp_path, monkeypatch):
 def test_callables_are_called_as_their_class():
     assert as_agent(partial(last_legal), GAME).name == "partial"
     assert evaluate(GAME, [partial(last_legal)] * N, deals=2).agents[0].name == "partial"
+
+
+class Tuned(RandomAgent):
+    """With a setting, which its name says."""
+
+    def __init__(self, game, seed, setting):
+        super().__init__(game, seed)
+        self.name = f"tuned by {setting}"
+
+
+def test_results_call_agents_as_they_call_themselves():
+    """Also those that a class or a function makes."""
+    makers = [partial(Tuned, setting=k) for k in (1, 2)]
+    names = ["tuned by 1", "tuned by 2"]
+    rows = evaluate(GAME, [*makers, *makers[:1] * (N - 2)], deals=2).agents
+    assert [row.name for row in rows[:2]] == names
+    rows = run_tournament(GAME, makers, N, 2).summary.agents
+    assert [row.name for row in rows] == names
+    with pytest.raises(
+        ValueError, match=r"got .'tuned by 1', 'tuned by 1'.; .*its attribute `name`"
+    ):
+        run_tournament(GAME, [makers[0], partial(Tuned, setting=1)], N, 2)
+
+
+def test_a_wrong_view_is_named():
+    class Blind(RandomAgent):
+        view = "none"
+
+    with pytest.raises(TypeError, match=r"view of Blind: a View is needed, .* got 'none'"):
+        evaluate(GAME, [Blind] * N, deals=2)
 
 
 def test_games_are_given_by_name():

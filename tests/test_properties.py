@@ -290,6 +290,10 @@ def test_unflatten_covers_the_whole_vector_without_overlap(game, which):
     for wrong in (numbers[:-1], np.float32(1.0), np.zeros((layout.size, 2))):
         with pytest.raises(ValueError, match=f"{layout.size} values"):
             layout.unflatten(wrong)
+    with pytest.raises(
+        TypeError, match=r"such as observation\['observation'\], got a dict of a, b"
+    ):
+        layout.unflatten({"a": numbers, "b": numbers})
 
 
 @tables

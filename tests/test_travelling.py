@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import inspect
 import io
@@ -18,8 +19,10 @@ from travellers import TRAVELLERS, arrive, depart, names_of
 import card_envs
 from card_envs.agents import FunctionAgent, NetworkAgent, SearchAgent
 from card_envs.engine.arena import Arena
+from card_envs.envs.aec import CardEnv
 from card_envs.kernels.jit import COMPILED
 from card_envs.utils.extras import MissingExtraError
+from card_envs.utils.portable import Undivided
 
 # What stays where it is: servers, the program of the command line, the cache of compiled code, and
 # programs that run.
@@ -79,6 +82,17 @@ def test_it_plays_on_where_it_arrives(game, name):
         for given in (handed, shared, shared):
             assert arrive(name, pickle.loads(data, buffers=given)) == expected
         assert handed == shared == before
+
+
+def test_a_shallow_copy_has_games_of_its_own():
+    found = set()
+    for name, is_begun in names_of(GAME):
+        original = depart(GAME, name, is_begun)
+        if isinstance(original, (CardEnv, Undivided)):
+            results = [arrive(name, copy.copy(original)) for _ in range(2)]
+            assert results[0] == results[1] == arrive(name, original), name
+            found.add(type(original).__name__)
+    assert len(found) > 8
 
 
 @pytest.mark.slow

@@ -130,7 +130,7 @@ def test_attributes_are_those_of_gymnasiums_vector(game, mode):
         game, mode, opponents="random", num_players=(game.min_players, game.max_players)
     )
     for env in (vector, expected):
-        for name in ("num_players", "seat"):
+        for name in ("game_seed", "num_players", "seat"):
             with pytest.raises(AttributeError, match=f"{name} cannot be accessed before reset"):
                 env.get_attr(name)
     vector.reset(seed=3)
@@ -141,8 +141,9 @@ def test_attributes_are_those_of_gymnasiums_vector(game, mode):
     for env in (vector, expected):
         env.set_attr("tag", "x")
     for _ in range(5):
-        names = ("num_players", "seat", "game", "render_mode", "observation_space", "action_space")
-        for name in (*names, "level", "tag"):
+        of_game = ("game_seed", "num_players", "seat", "game")
+        of_all = ("render_mode", "observation_space", "action_space")
+        for name in (*of_game, *of_all, "level", "tag"):
             assert_same(vector.get_attr(name), expected.get_attr(name), name)
         assert_same(vector.call("action_masks"), expected.call("action_masks"))
         assert_same(vector.call("action_name", 1), expected.call("action_name", 1))

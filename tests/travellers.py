@@ -44,7 +44,7 @@ from card_envs.envs.redrawn_worlds import world, worlds
 from card_envs.envs.single_seat import SingleSeatEnv
 from card_envs.envs.single_seat_vector import SingleSeatVectorEnv
 from card_envs.evaluation import Rankings, evaluate, play_deals, run_tournament
-from card_envs.evaluation.benchmark import benchmark
+from card_envs.evaluation.benchmark import run_benchmark
 from card_envs.evaluation.protocol import Pool, Protocol
 from card_envs.render import picture
 from card_envs.render.text import describe, draw
@@ -368,7 +368,7 @@ def use_results(results: Any) -> list[Any]:
 def _benchmark(game: Game) -> Any:
     pool = Pool(("random",), "")
     protocol = Protocol("ce-1", "draft", 1, 5, 2, 2, {game.name: pool})
-    return protocol, benchmark(game, "random", protocol, quick=True)
+    return protocol, run_benchmark(game, "random", protocol, quick=True)
 
 
 def use_benchmark(benchmarked: Any) -> list[Any]:

@@ -28,6 +28,7 @@ from card_envs.agents.programs import is_program
 from card_envs.agents.search.names import is_search
 from card_envs.contract.agent import Agent, note_of, notes_of_agents
 from card_envs.contract.game import Game
+from card_envs.contract.options import check_view
 from card_envs.utils.words import did_you_mean
 
 _WORD = r"[^\W\d]\w*"
@@ -181,6 +182,10 @@ def agent_of(thing: object, game: Game, seed: int, name: str) -> Agent:
         _check_is_no_model(made)
     if isinstance(made, Agent):
         made.check_game(game)
+        try:
+            check_view(made.view)
+        except TypeError as error:
+            raise TypeError(f"view of {name.rpartition(':')[2]}: {error}") from None
         if not hasattr(made, "name"):
             made.name = name
         return made

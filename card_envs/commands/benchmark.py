@@ -9,7 +9,7 @@ from typing import Any
 from card_envs.agents.identity import name_without_folders
 from card_envs.agents.programs.reports import merged
 from card_envs.commands import arguments, running
-from card_envs.evaluation.benchmark import benchmark, claim
+from card_envs.evaluation.benchmark import claim, run_benchmark
 from card_envs.evaluation.benchmark_display import plot_benchmark, show_benchmark
 from card_envs.evaluation.claims import difference_from_play, read_claim
 from card_envs.evaluation.deals import check_agent
@@ -61,7 +61,7 @@ def _run(args: argparse.Namespace) -> int:
         protocol.pool(game)
     check_agent(args.agent, games[1:], protocol.seed)  # the first is asked for its agent at once
     results = [
-        benchmark(game, args.agent, protocol, quick=args.quick, progress=True) for game in games
+        run_benchmark(game, args.agent, protocol, quick=args.quick, progress=True) for game in games
     ]
     data = claim(protocol, name_without_folders(args.agent, games[0]), args.quick, results)
     reports = merged(report for result in results for report in result.programs)

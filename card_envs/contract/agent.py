@@ -105,7 +105,10 @@ class Follower(Portable, ABC):
 
     @abstractmethod
     def begin(self, states: NDArray[np.void], i: int, players: Sequence[int]) -> None:
-        """The game ``states[i]`` begins; the agent holds the seats of ``players``."""
+        """The game ``states[i]`` begins; the agent holds the seats of ``players``.
+
+        A game of that index that was not over does not go on.
+        """
 
     @abstractmethod
     def watch(self, states: NDArray[np.void], i: int, action: int) -> None:
@@ -230,8 +233,9 @@ def turn_of(game: Game, states: NDArray[np.void], indices: NDArray[np.int64], vi
 
     Raises:
         ValueError: The states are another game's, or an index is none of theirs.
-        TypeError: The view is no ``View``.
+        TypeError: The game is no ``Game``, or the view no ``View``.
     """
+    check_is_game(game)
     game.check_states(states)
     check_view(view)
     given = np.asarray(indices)

@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections import namedtuple
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, TypeVar
@@ -145,7 +145,13 @@ class Fields:
 
         Raises:
             ValueError: The last axis does not have ``size`` values.
+            TypeError: It is a dict, as observations with their masks are.
         """
+        if isinstance(vector, Mapping):
+            raise TypeError(
+                "the vector alone is needed, such as observation['observation'], got a dict of "
+                f"{', '.join(map(str, vector))}"
+            )
         vector = vector if hasattr(vector, "reshape") else np.asarray(vector)
         if vector.ndim == 0 or vector.shape[-1] != self.size:
             raise ValueError(

@@ -37,13 +37,13 @@ from card_envs.engine.templates import (
     take_actions,
 )
 from card_envs.kernels.perceptron import join
-from card_envs.utils.portable import Portable
+from card_envs.utils.portable import Undivided
 
 # Decisions of a game that there is room for at first, where histories are kept.
 _ROOM = 128
 
 
-class Arena(Portable):
+class Arena(Undivided):
     """``num_games`` games; ``agents[seating[i, player]]`` moves for a player of game i.
 
     Agents that are kernels play inside the compiled loop; any other is asked once for all games

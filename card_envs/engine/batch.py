@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numba
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from card_envs.contract.fields import check_observation_dtype
 from card_envs.contract.game import Game, repr_of
 from card_envs.contract.options import View, arguments_of
-from card_envs.engine.seeds import consecutive_seeds, draw_tables, next_seeds
+from card_envs.engine.seeds import check_seeds, consecutive_seeds, draw_tables, next_seeds
 from card_envs.engine.templates import (
     compile_for,
     find_illegal,
@@ -179,12 +179,15 @@ class BatchEngine(OneThread):
         return self._give(self._states["seed"])
 
     @one_thread_at_a_time
-    def reset(self, seed: int | None = None) -> tuple[Observations, NDArray[np.int8]]:
+    def reset(
+        self, seed: int | Sequence[int | None] | None = None
+    ) -> tuple[Observations, NDArray[np.int8]]:
         """Begin all games.
 
         Args:
-            seed: Game i gets the seed ``seed + i``. None: each game gets the seed that follows that
-                of the game before; the first ones are drawn from the operating system.
+            seed: Game i gets the seed ``seed + i``. Or one for each game, which may be None. None:
+                each game gets the seed that follows that of the game before; the first ones are
+                drawn from the operating system.
 
         Returns:
             observation: float32 (N, D) in [0, 1], or uint8 (N, D), of the player to move in each
@@ -192,14 +195,21 @@ class BatchEngine(OneThread):
             action_mask: int8 (N, A), 1 for each legal action.
 
         Raises:
-            ValueError, TypeError: The seed is out of range, or no whole number.
+            ValueError, TypeError: A seed is out of range, or no whole number, or they are not as
+                many as the games.
             RuntimeError: Another thread is using the batch.
         """
-        goes_on = seed is None and self._ready
-        self._begin(self._next_seeds() if goes_on else consecutive_seeds(seed, self.num_envs))
+        self._begin(self._seeds_from(seed))
         self._observe()
         self._ready = True
         return self._give(self._observation), self._give(self._action_mask)
+
+    def _seeds_from(self, seed: Any) -> NDArray[np.uint64]:
+        """The seeds of all games; errors are those of :meth:`reset`."""
+        if seed is not None and np.ndim(seed) == 0:
+            return consecutive_seeds(seed, self.num_envs)
+        seeds = self._next_seeds() if self._ready else consecutive_seeds(None, self.num_envs)
+        return seeds if seed is None else check_seeds(seed, seeds)
 
     def _begin(self, seeds: NDArray[np.uint64]) -> None:
         """Deal the games with these seeds."""

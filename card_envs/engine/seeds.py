@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,23 @@ def random_action(streams, i, action_mask, count):
 def consecutive_seeds(seed: int | None, count: int) -> NDArray[np.uint64]:
     """The seeds ``seed``, ``seed + 1``, ... of a batch's games, modulo 2**64."""
     return np.uint64(check_seed(seed)) + np.arange(count, dtype=np.uint64)
+
+
+def check_seeds(seeds: Sequence[int | None], following: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """One seed for each game (N,); where one is None, that of ``following`` (N,).
+
+    Raises:
+        ValueError, TypeError: They are not as many, or one is out of range, or no whole number.
+    """
+    if len(seeds) != len(following):
+        raise ValueError(
+            f"seed must be one, or one for each of {len(following)} games, got {len(seeds)}"
+        )
+    checked = following.copy()
+    for i, seed in enumerate(seeds):
+        if seed is not None:
+            checked[i] = check_seed(seed)
+    return checked
 
 
 def stream_of(seed: int) -> NDArray[np.uint64]:

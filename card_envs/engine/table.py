@@ -23,11 +23,11 @@ from card_envs.contract.outcome import is_over, mover, places_of
 from card_envs.engine.history import Redraw, Replay
 from card_envs.engine.seeds import check_seed
 from card_envs.utils.checks import as_whole_number, check_whole_number
-from card_envs.utils.portable import Portable
+from card_envs.utils.portable import Undivided
 from card_envs.utils.version import VERSION
 
 
-class BaseTable(Portable):
+class BaseTable(Undivided):
     """A game with its agents and its history.
 
     Further games may follow at it, see :meth:`begin`.
@@ -62,7 +62,7 @@ class BaseTable(Portable):
         agents: Sequence[Agent | None] | None = None,
         actions: Iterable[int | Redraw] = (),
     ) -> None:
-        """Deal a game; one that is not over is broken off.
+        """Deal a game; one that is not over does not go on.
 
         Args:
             seed: As above.

@@ -365,12 +365,14 @@ class CardEnv(OneThread, AECEnv[str, Observation, int]):
 
         Raises:
             ValueError: It is not of shape (..., D).
+            TypeError: It is a dict, as :meth:`observe` gives: take its ``"observation"``.
         """
         return self.game.fields.unflatten(observation)
 
     @one_thread_at_a_time
     def determinize(self, agent: str, seed: int) -> None:
-        """Redraw all that the agent cannot know, uniformly over what agrees with their knowledge.
+        """Redraw all that the agent cannot know, uniformly over what agrees with their knowledge:
+        all that they have seen, also with ``memory="none"``.
 
         For users' own search: on a :meth:`clone`. Neither the agent's observation nor, if they are
         to move, their mask changes.

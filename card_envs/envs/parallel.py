@@ -11,6 +11,7 @@ from card_envs.contract.game import repr_of
 from card_envs.envs.aec import CardEnv
 from card_envs.envs.observation_space import Observation
 from card_envs.envs.ongoing_game import copied
+from card_envs.utils.portable import Undivided
 
 if TYPE_CHECKING:
     from card_envs.envs.aec_types import turn_based_aec_to_parallel_wrapper
@@ -18,7 +19,7 @@ else:
     from pettingzoo.utils.conversions import turn_based_aec_to_parallel_wrapper
 
 
-class ParallelCardEnv(turn_based_aec_to_parallel_wrapper[str, Observation, int]):
+class ParallelCardEnv(Undivided, turn_based_aec_to_parallel_wrapper[str, Observation, int]):
     """A card game as a parallel environment, for tools that need this API.
 
     One agent is to move at a time: ``infos[agent]["active_agent"]``, the same for all agents until

@@ -46,7 +46,8 @@ def world(turn: Turn, i: int, seed: int, view: View = View()) -> CardEnv:
     """A game of a turn as a running AEC environment, in a world that its seat thinks possible.
 
     All that the player to move cannot know is redrawn, uniformly over what agrees with their
-    knowledge, future cards included. Its options are those in force: a number that the game chose
+    knowledge, future cards included; they know all that they have seen, whatever the turn's view
+    is. Its options are those in force: a number that the game chose
     for ``None`` stands in its place. It cannot be saved: it has no history until ``reset`` begins
     another game.
 

@@ -13,10 +13,10 @@ from card_envs.envs.learner_games import LearnerGames
 from card_envs.envs.options import RENDER_MODES
 from card_envs.render.renderer import FPS, TableRenderer
 from card_envs.utils.checks import check_has_begun, check_reset_options
-from card_envs.utils.portable import Portable
+from card_envs.utils.portable import Undivided
 
 
-class SeatEnv(Portable, gymnasium.Env[ObsType, ActType]):
+class SeatEnv(Undivided, gymnasium.Env[ObsType, ActType]):
     """A learner's game, one at a time, and its renderer.
 
     Args:
@@ -63,14 +63,21 @@ class SeatEnv(Portable, gymnasium.Env[ObsType, ActType]):
         return int(self._games.learner_seats[0])
 
     @property
+    def game_seed(self) -> int:
+        """The seed of the current game: ``reset(seed=game_seed)`` deals it again."""
+        check_has_begun(self._games.has_begun, "game_seed")
+        return int(self._games.game_seeds[0])
+
+    @property
     def options(self) -> dict[str, Any]:
         """The game's options."""
         return dict(self._games.arena.options)
 
     def _place(self) -> dict[str, int]:
-        """The learner's place, for the info at the end of a game that was played to it."""
+        """The learner's place and of how many, for the info at the end of a game that was played to
+        it."""
         place = int(self._games.places()[0]) if self._is_over else 0
-        return {"place": place} if place else {}
+        return {"place": place, "num_players": self.num_players} if place else {}
 
     def __repr__(self) -> str:
         return repr_of(self, self.game, self.options, num_players=self._games.player_range)

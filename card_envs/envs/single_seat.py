@@ -148,7 +148,8 @@ class SingleSeatEnv(SeatEnv[Observation, np.int64]):
             The observation; the learner's reward since their last decision; whether the game has
             terminated; whether ``max_steps`` truncated it; and the info, as in :meth:`reset`, at
             the end with ``"place"``: the learner's place in the final standing, from 1, which
-            players who are level share; there is none if an illegal action ended the game.
+            players who are level share, and ``"num_players"``; there are none if an illegal action
+            ended the game.
 
         Raises:
             ResetNeeded: No game has begun, or it is over, or an opponent's error broke it off.

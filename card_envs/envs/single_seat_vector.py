@@ -15,18 +15,18 @@ from numpy.typing import ArrayLike, NDArray
 from card_envs.agents import AgentLike
 from card_envs.contract.game import repr_of
 from card_envs.contract.options import DEFAULT_MAX_STEPS, View
-from card_envs.engine.seeds import check_seed
+from card_envs.engine.seeds import check_seeds
 from card_envs.envs.learner_games import LearnerGames
 from card_envs.envs.observation_space import Observation, is_mask_in_info, observation_space
 from card_envs.envs.options import RENDER_MODES
 from card_envs.games import load_game
 from card_envs.render.renderer import FPS, TableRenderer
 from card_envs.utils.checks import check_actions, check_has_begun, check_reset_options
-from card_envs.utils.portable import Portable
+from card_envs.utils.portable import Undivided
 
 # What ``call`` and ``get_attr`` know of each game, besides what ``set_attr`` has set.
 _METHODS = ("action_masks", "action_name", "render")
-_OF_A_GAME = ("num_players", "seat")
+_OF_A_GAME = ("game_seed", "num_players", "seat")
 _OF_ALL_GAMES = {
     "game": "game",
     "options": "options",
@@ -37,7 +37,7 @@ _OF_ALL_GAMES = {
 }
 
 
-class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
+class SingleSeatVectorEnv(Undivided, VectorEnv[Observation, NDArray[np.int64], NDArray[Any]]):
     """``num_envs`` games with a learner in one seat each: ``SingleSeatEnv``, batched and compiled.
 
     Observations, infos, rewards and flags are those that ``gymnasium.vector.SyncVectorEnv`` gives
@@ -49,9 +49,10 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
     games have them. All games have them except after a ``reset`` of some: the rows of the
     others are then 0, and :meth:`action_masks` returns the masks of all.
 
-    When games have ended, ``place``, int64 (N,), and ``_place`` are in ``infos["final_info"]``, or,
-    unless ``autoreset_mode`` is ``SAME_STEP``, in ``infos``; they are in neither if illegal actions
-    ended all of them, see ``SingleSeatEnv.step``.
+    When games have ended, ``place`` and ``num_players``, int64 (N,), ``_place`` and
+    ``_num_players`` are in ``infos["final_info"]``, or, unless ``autoreset_mode`` is ``SAME_STEP``,
+    in ``infos``; they are in neither if illegal actions ended all of them, see
+    ``SingleSeatEnv.step``.
 
     With ``mask="observation"`` observations are ``{"observation": float32 or uint8 (N, D),
     "action_mask": int8 (N, A)}``, and there is no mask in ``infos``.
@@ -211,15 +212,7 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
         """The seed of each game, if it is to begin."""
         if seed is None or np.ndim(seed) == 0:
             return self._games.seeds_from(seed)
-        seeds = self._games.seeds_from(None)
-        if len(seed) != self.num_envs:
-            raise ValueError(
-                f"seed must be one, or one for each of {self.num_envs} games, got {len(seed)}"
-            )
-        for i, of_game in enumerate(seed):
-            if of_game is not None:
-                seeds[i] = check_seed(of_game)
-        return seeds
+        return check_seeds(seed, self._games.seeds_from(None))
 
     def step(
         self, actions: ArrayLike
@@ -235,8 +228,9 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
         Returns:
             The observations, float32 or uint8 (N, D); the learners' rewards since their last
             decisions, float64 (N,); whether the games have terminated, and whether ``max_steps``
-            truncated them, both bool (N,); and the infos, as in :meth:`reset`, with ``"place"`` of
-            games that have ended. With ``mask="observation"`` masks are with the observations.
+            truncated them, both bool (N,); and the infos, as in :meth:`reset`, with ``"place"``
+            and ``"num_players"`` of games that have ended. With ``mask="observation"`` masks are
+            with the observations.
 
         Raises:
             ValueError: The array is of the wrong shape or dtype, an action is outside the action
@@ -308,7 +302,11 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
     def _places(self, over: NDArray[np.bool_]) -> dict[str, Any]:
         """The infos that games have at their end: none if nobody has a place."""
         places = np.where(over, self._games.places(), 0)
-        return {"place": places, "_place": places > 0} if places.any() else {}
+        if not places.any():
+            return {}
+        has_place = places > 0
+        counts = np.where(has_place, self._games.arena.states["num_players"], 0).astype(np.int64)
+        return _with_flags({"place": places, "num_players": counts}, has_place)
 
     def _final_infos(self, over: NDArray[np.bool_], places: dict[str, Any]) -> dict[str, Any]:
         """Last observations and infos of games that are about to be reset."""
@@ -361,16 +359,20 @@ class SingleSeatVectorEnv(Portable, VectorEnv[Observation, NDArray[np.int64], ND
             known = (*_METHODS, *_OF_A_GAME, *_OF_ALL_GAMES, *self._own_attributes)
             raise AttributeError(f"a game has no attribute {name!r}; it has {', '.join(known)}")
         check_has_begun(self._games.has_begun, name)
-        if name == "seat":
-            return tuple(self._games.learner_seats.tolist())
-        return tuple(self._games.arena.states["num_players"].tolist())
+        games = self._games
+        of_each = {
+            "game_seed": games.game_seeds,
+            "num_players": games.arena.states["num_players"],
+            "seat": games.learner_seats,
+        }
+        return tuple(of_each[name].tolist())
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
         """An attribute of ``SingleSeatEnv`` in each game.
 
         Args:
-            name: ``"num_players"`` or ``"seat"`` (of the present games), ``"game"``,
-                ``"options"``, ``"view"``, ``"render_mode"``, ``"observation_space"``,
+            name: ``"game_seed"``, ``"num_players"`` or ``"seat"`` (of the present games),
+                ``"game"``, ``"options"``, ``"view"``, ``"render_mode"``, ``"observation_space"``,
                 ``"action_space"``, or what :meth:`set_attr` has set.
 
         Returns:

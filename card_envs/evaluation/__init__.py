@@ -1,10 +1,16 @@
 """How strong agents are: duplicate deals, confidence intervals, tournaments, ratings.
 
-``evaluate`` plays one table, ``run_tournament`` every table that the agents can form;
-both are built on ``play_deals``. Statistics need scipy, tables and pictures rich and matplotlib:
-``pip install 'card_envs[evaluation]'``.
+``evaluate`` plays one table, ``run_tournament`` every table that the agents can form, and
+``run_benchmark`` the tables of a fixed protocol; all are built on ``play_deals``. Statistics
+need scipy, tables and pictures rich and matplotlib: ``pip install 'card_envs[evaluation]'``.
 """
 
+from card_envs.evaluation.benchmark import (
+    BenchmarkCell,
+    BenchmarkResult,
+    BenchmarkRow,
+    run_benchmark,
+)
 from card_envs.evaluation.deals import (
     MatchResults,
     deal_seeds,
@@ -38,6 +44,9 @@ __all__ = [
     "RANK_BOUNDS",
     "WIN_BOUNDS",
     "AgentResult",
+    "BenchmarkCell",
+    "BenchmarkResult",
+    "BenchmarkRow",
     "EvaluationResult",
     "MatchResults",
     "MeanEstimate",
@@ -55,6 +64,7 @@ __all__ = [
     "play_one_against",
     "play_with_partner",
     "random_orders",
+    "run_benchmark",
     "run_tournament",
     "summarize",
     "tables_of",

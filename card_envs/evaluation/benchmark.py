@@ -172,10 +172,10 @@ def _counts(programs: Sequence[ProgramReport]) -> dict[str, Any]:
 
 def about(protocol: Protocol, game: Game, agent: AgentLike, quick: bool) -> dict[str, Any]:
     """What of a game's claim is known before it is played."""
-    is_named = isinstance(agent, (str, os.PathLike))
+    name = os.fspath(agent) if isinstance(agent, (str, os.PathLike)) else None
     return {
         "game": game.name,
-        "sha256": hash_of_agent(agent_name(agent), game) if is_named else None,
+        "sha256": None if name is None else hash_of_agent(name, game),
         "deals": protocol.quick_deals if quick else protocol.deals,
         "pool": protocol.pool(game).play,
     }
@@ -210,7 +210,7 @@ class BenchmarkTables:
         self.own = {
             name
             for name, member in self.members.items()
-            if name == agent_name(agent) or _are_one_policy(self._agent, member)
+            if name == agent_name(agent, self._agent) or _are_one_policy(self._agent, member)
         }
         self._game = game
         deals = (protocol.quick_seed, protocol.quick_deals)
@@ -297,7 +297,7 @@ def _draws(seeds: NDArray[np.uint64], members: int, count: int) -> NDArray[np.in
     return np.tile(order, -(-count // members))[:, :count]
 
 
-def benchmark(
+def run_benchmark(
     game: Game | str,
     agent: AgentLike,
     protocol: Protocol | str | None = None,

@@ -10,7 +10,7 @@ from typing import Any
 
 from card_envs.agents import imports, is_program
 from card_envs.agents.identity import name_without_folders, names_a_policy_file
-from card_envs.evaluation.benchmark import BenchmarkResult, about, benchmark, claim
+from card_envs.evaluation.benchmark import BenchmarkResult, about, claim, run_benchmark
 from card_envs.evaluation.deals import check_agent
 from card_envs.evaluation.protocol import Protocol
 from card_envs.games import load_game
@@ -91,7 +91,9 @@ def difference_from_play(path: Path, agent: str | None = None, *, progress: bool
             return difference
         for game in games:
             results.append(
-                benchmark(game, agent or name, protocol, quick=claimed["quick"], progress=progress)
+                run_benchmark(
+                    game, agent or name, protocol, quick=claimed["quick"], progress=progress
+                )
             )
             played = claim(protocol, own, claimed["quick"], results)
             so_far = {**claimed, "games": claimed["games"][: len(results)]}

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from card_envs.agents import Agent, AgentLike, ProgramAgent
-from card_envs.agents.imported import own_name
 from card_envs.agents.programs import ProgramReport
 from card_envs.agents.search.agents import Searcher
 from card_envs.agents.table import check_table, distinct_agents, made_agent
@@ -260,11 +259,9 @@ def check_evaluation_options(game: Game, options: Mapping[str, Any]) -> dict[str
     return checked
 
 
-def agent_name(agent: AgentLike) -> str:
-    """An agent's name in results: the name given, or its own."""
-    if isinstance(agent, (str, os.PathLike)):
-        return os.fspath(agent)
-    return agent.name if isinstance(agent, Agent) else own_name(agent)
+def agent_name(agent: AgentLike, made: Agent) -> str:
+    """An agent's name in results: the name given, or that of what was made of it."""
+    return os.fspath(agent) if isinstance(agent, (str, os.PathLike)) else made.name
 
 
 def check_agent(agent: AgentLike, games: Iterable[Game], seed: int) -> None:

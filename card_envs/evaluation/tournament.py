@@ -210,14 +210,18 @@ def tables_of(count: int, players: int) -> list[tuple[int, ...]]:
     return [table for table in tables if len(set(table)) > 1]
 
 
+def _check_number(agents: Sequence[Any]) -> None:
+    if not 2 <= len(agents) <= MAX_AGENTS:
+        raise ValueError(f"2 to {MAX_AGENTS} agents can play each other, got {list(agents)}")
+
+
 def check_entrants(names: Sequence[str]) -> None:
     """Raise a ValueError unless these are the names of 2 to 15 different agents."""
-    if not 2 <= len(names) <= MAX_AGENTS:
-        raise ValueError(f"2 to {MAX_AGENTS} agents can play each other, got {list(names)}")
+    _check_number(names)
     if len(set(names)) != len(names):
         raise ValueError(
             f"agents must have different names, got {list(names)}; a function gets one by "
-            "card_envs.agents.FunctionAgent(name, function)"
+            "card_envs.agents.FunctionAgent(name, function), another agent by its attribute `name`"
         )
 
 
@@ -256,18 +260,18 @@ def run_tournament(
     game = as_game(game)
     players = game.check_num_players(players)
     check_are_listed(agents, "agents must be a list")
-    names = [agent_name(agent) for agent in agents]
-    check_entrants(names)
+    _check_number(agents)
     checked = check_evaluation_options(game, options or {})
     seeds = deal_seeds(seed, deals)
     orders = random_orders(seed, deals, players)
-    by_name = dict(zip(names, agents, strict=True))
-    ordered = sorted(names)
-    tables = tables_of(len(agents), players)
     with ExitStack() as stack:
-        made = [made_agent(by_name[name], game, seed, stack) for name in ordered]
+        made = [made_agent(agent, game, seed, stack) for agent in agents]
+        names = [agent_name(agent, of_it) for agent, of_it in zip(agents, made, strict=True)]
+        check_entrants(names)
+        by_name, ordered = dict(zip(names, made, strict=True)), sorted(names)
+        tables = tables_of(len(agents), players)
         played = [
-            play_deals(game, [made[k] for k in table], seeds, checked, orders)
+            play_deals(game, [by_name[ordered[k]] for k in table], seeds, checked, orders)
             for table in (track(tables, "tables") if progress else tables)
         ]
     summary = summarize(ordered, tables, played, seed).listed(names)

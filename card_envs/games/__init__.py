@@ -74,7 +74,10 @@ class GameRegistry(Mapping[str, tuple[str, ...]]):
         if not _NAME.fullmatch(name):
             raise ValueError(f"a game's name is like 'kuhn_poker_v0', got {name!r}")
         if name in self._loaders:
-            raise ValueError(f"there is already a game {name!r}")
+            raise ValueError(
+                f"there is already a game {name!r}; a changed one needs another version, or a new "
+                "process"
+            )
         self._loaders[name] = loader
 
     def load(self, name: str) -> Game:

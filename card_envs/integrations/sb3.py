@@ -54,6 +54,7 @@ _OF_A_GAME: dict[str, Callable[[CardVecEnv], list[Any]]] = {
     "action_masks": lambda envs: [partial(np.copy, m) for m in envs.games.arena.action_mask],
     "action_space": lambda envs: [envs.action_space] * envs.num_envs,
     "game": lambda envs: [envs.games.game] * envs.num_envs,
+    "game_seed": lambda envs: envs.games.game_seeds.tolist(),
     "num_players": lambda envs: envs.games.arena.states["num_players"].tolist(),
     "observation_space": lambda envs: [envs.observation_space] * envs.num_envs,
     "options": lambda envs: [dict(envs.games.arena.options) for _ in range(envs.num_envs)],
@@ -63,7 +64,7 @@ _OF_A_GAME: dict[str, Callable[[CardVecEnv], list[Any]]] = {
 }
 
 #: What no game has before it begins.
-_AFTER_RESET = ("num_players", "seat")
+_AFTER_RESET = ("game_seed", "num_players", "seat")
 
 
 class CardVecEnv(VecEnv):
@@ -147,26 +148,27 @@ class CardVecEnv(VecEnv):
         self, ended: NDArray[np.int64], truncated: NDArray[np.bool_]
     ) -> list[dict[str, Any]]:
         """The infos of the games ``ended`` (M,), given which of them were truncated (M,): with
-        the learner's ``place``, unless the game was forfeited."""
+        the learner's ``place`` and ``num_players``, unless the game was forfeited."""
         self.games.observe_ended(ended)
         # SB3 adds the value of the last observation where this is set.
         is_paid = self.games.pays_standing
         places = self.games.places()[ended].tolist()
+        counts = self.games.arena.states["num_players"][ended].tolist()
         return [
             {
                 "terminal_observation": last,
                 "TimeLimit.truncated": bool(is_truncated) and not is_paid,
-                **({"place": place} if place else {}),
+                **({"place": place, "num_players": count} if place else {}),
             }
-            for last, is_truncated, place in zip(
-                self._observe(ended), truncated, places, strict=True
+            for last, is_truncated, place, count in zip(
+                self._observe(ended), truncated, places, counts, strict=True
             )
         ]
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """``action_masks`` (a function), ``action_space``, ``game``, ``num_players``,
-        ``observation_space``, ``options``, ``seat``, ``view`` (how the learner observes), or what
-        was set.
+        """``action_masks`` (a function), ``action_space``, ``game``, ``game_seed``,
+        ``num_players``, ``observation_space``, ``options``, ``seat``, ``view`` (how the learner
+        observes), or what was set.
 
         Raises:
             AttributeError: There is no such attribute, or not before the first reset.

@@ -103,7 +103,8 @@ class TextEnv(OneThread):
     def aec(self) -> CardEnv:
         """The running game as a PettingZoo environment: for replays, pictures and search.
 
-        Stepping it directly bypasses the texts.
+        It does not end where wrong answers end the game in words. Stepping it directly
+        bypasses the texts.
         """
         check_has_begun(self._env is not None, "aec")
         assert self._env is not None
@@ -111,7 +112,7 @@ class TextEnv(OneThread):
 
     @property
     def rewards(self) -> dict[int, float]:
-        """What each player has been paid in the present game so far."""
+        """What each player has been paid in the present game so far, added up."""
         check_has_begun(self._env is not None, "rewards")
         return dict(enumerate(self._table.returns))
 

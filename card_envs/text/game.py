@@ -20,7 +20,7 @@ from card_envs.render.text import describe
 from card_envs.text import prompt as text_prompt
 from card_envs.text.answers import read_answer
 from card_envs.utils.checks import check_whole_number
-from card_envs.utils.portable import Portable
+from card_envs.utils.portable import Undivided
 from card_envs.utils.words import counted
 
 #: The characters of all texts: printable ASCII and the end of a line.
@@ -76,7 +76,7 @@ class Playable(Protocol):
         """Take a legal action of the player to move."""
 
 
-class TextGame(Portable):
+class TextGame(Undivided):
     """One game at a time, in words.
 
     Args:

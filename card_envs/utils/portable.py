@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import copy
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,14 @@ class Portable:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(_with_own_arrays(state))
+
+
+class Undivided(Portable):
+    """An object that holds games: also a shallow copy has games of its own, as half a copy would
+    play on in those of the original."""
+
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)
 
 
 def _with_own_arrays(value: Any) -> Any:

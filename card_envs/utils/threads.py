@@ -10,12 +10,12 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from card_envs.utils.portable import Portable
+from card_envs.utils.portable import Undivided
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
-class OneThread(Portable):
+class OneThread(Undivided):
     """An object that serves one thread at a time; its deep copies serve others."""
 
     _in_use = False

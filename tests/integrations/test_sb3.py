@@ -126,7 +126,8 @@ def test_the_batch_is_sb3s_own_vector_of_single_seats(legal):
         assert (batch.reset() == single.reset()).all()
         for _ in range(150):
             assert (get_action_masks(batch) == get_action_masks(single)).all()
-            assert batch.get_attr("seat") == single.get_attr("seat")
+            for name in ("game_seed", "seat"):
+                assert batch.get_attr(name) == single.get_attr(name)
             actions = masked_actions(single, rng)
             if not legal:
                 actions[rng.random(4) < 0.02] = 96
@@ -141,7 +142,8 @@ def test_the_batch_is_sb3s_own_vector_of_single_seats(legal):
                 if done:
                     assert info["TimeLimit.truncated"] == one["TimeLimit.truncated"]
                     assert (info["terminal_observation"] == one["terminal_observation"]).all()
-                    assert info.get("place") == one.get("place")
+                    for name in ("place", "num_players"):
+                        assert info.get(name) == one.get(name)
                     ended[info["TimeLimit.truncated"]] += 1
     assert min(ended.values()) > 2
 

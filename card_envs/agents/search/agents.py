@@ -209,7 +209,8 @@ class SearchAgent(Searcher, FollowingAgent):
         name: What to call it.
         rollouts: How many rollouts for a decision, over all candidates. Fewer than 4 search a
             single world, which is not enough to depart from the proposed action.
-        policy: Who plays the rollouts: a policy, ``"heuristic"`` or ``"random"``.
+        policy: Who plays the rollouts: a policy, ``"heuristic"`` or ``"random"``. The name
+            ``search:N`` stands for ``ppo`` here and as proposer, where there is one.
         proposer: The policy whose likeliest actions are tried, its first choice being the proposed
             one; None: the heuristic's action, then the legal actions in their order.
         candidates: How many actions are tried at most, None: all; with halving at most half as
@@ -350,7 +351,8 @@ class TreeSearchAgent(Searcher):
         game: The game that it plays.
         name: What to call it.
         rollouts: Iterations for a decision, each with one rollout.
-        policy: Who plays the rollouts: a policy, ``"heuristic"`` or ``"random"``.
+        policy: Who plays the rollouts: a policy, ``"heuristic"`` or ``"random"``. The name
+            ``search:N,method=tree`` stands for ``ppo``, where there is one.
         horizon: As for ``SearchAgent``; the tree ends there too.
         exploration: The weight of UCB1's second term.
         seed: The seed of all random choices.
