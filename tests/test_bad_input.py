@@ -832,7 +832,10 @@ def test_weights_that_overflow_play_legal_actions(game, tmp_path):
         agent = make_agent(str(path), game)
         with np.errstate(over="ignore", invalid="ignore"):
             for _ in range(60):
-                if env.legal_actions():
+                if legal := env.legal_actions():
+                    turn = turn_of(game, env.states, [0], View())
+                    probabilities = agent.probabilities(turn)[0]
+                    assert probabilities[legal].sum() == pytest.approx(1)
                     env.step(choose(agent, game, env.states))
 
 
@@ -859,9 +862,9 @@ def test_policy_files_of_wrong_shapes(game, tmp_path):
         ({"action.bias": float32(actions + 1)}, shapes.format(1)),
         ({"action.weight": None}, "layer 'action' needs a weight and a bias"),
         ({"action.bias": None}, "layer 'action' needs a weight and a bias"),
-        ({"hidden.0.weight": None}, "there is no place for hidden.0.bias"),
+        ({"hidden.0.weight": None}, "there is no place for 'hidden.0.bias'"),
         ({"hidden.0.bias": None}, "layer 'hidden.0' needs a weight and a bias"),
-        ({"more": float32(3)}, "there is no place for more"),
+        ({"more": float32(3)}, "there is no place for 'more'"),
         (
             {"hidden.2.weight": float32((8, 8)), "hidden.2.bias": float32(8)},
             "layer 'hidden.1' needs a weight and a bias",

@@ -523,7 +523,7 @@ def test_a_replay_that_cannot_be_written_is_found_before_the_game(capsys):
     assert "test_cli.py is not a folder" in capsys.readouterr().err
 
 
-def test_until_the_game_is_left_the_file_is_as_it_was(tmp_path, monkeypatch):
+def test_a_game_that_is_left_replaces_no_file(tmp_path, monkeypatch):
     path = tmp_path / "game.json"
     path.write_text("before")
     seen = []
@@ -534,8 +534,8 @@ def test_until_the_game_is_left_the_file_is_as_it_was(tmp_path, monkeypatch):
 
     monkeypatch.setattr("builtins.input", leave)
     assert main(["play", GAME.id, "--save", str(path)]) == 0
-    assert seen == ["before"]
-    assert Replay.load(path).game == GAME.name
+    assert seen == [path.read_text()] == ["before"]
+    assert Replay.load(tmp_path / "game-1.json").game == GAME.name
 
 
 def test_a_game_is_saved_though_an_opponent_fails(tmp_path, monkeypatch, capsys):
@@ -546,6 +546,11 @@ def test_a_game_is_saved_though_an_opponent_fails(tmp_path, monkeypatch, capsys)
     assert main(argv) == 1
     assert "OSError: gone" in capsys.readouterr().err
     assert Replay.load("game.json").seed == 3
+    for number in (1, 2):  # what is there is replaced by finished games alone
+        argv[argv.index("--seed") + 1] = str(3 + number)
+        assert main(argv) == 1
+        assert f"game-{number}.json." in capsys.readouterr().out
+    assert [Replay.load(f"game{k}.json").seed for k in ("", "-1", "-2")] == [3, 4, 5]
 
 
 @pytest.mark.parametrize("argv", [[], ["play"], ["dance"], ["play", GAME.id, "--seed", "x"]])
@@ -639,6 +644,20 @@ def test_a_damaged_replay_file_is_an_error(capsys, replay_file):
     data["seed"] += 1
     replay_file.write_text(json.dumps(data), encoding="utf-8")
     assert "replay.json: this saved game is damaged" in error_of(capsys, "replay", str(replay_file))
+
+
+def test_a_replay_file_without_an_end_is_not_read_to_it(capsys, replay_file, monkeypatch):
+    monkeypatch.setattr("card_envs.engine.history._MOST_BYTES", 100)
+    error = error_of(capsys, "replay", str(replay_file))
+    assert "replay.json, line 1: a game has at most 100 bytes" in error
+
+
+def test_what_a_file_holds_does_not_control_the_terminal(capsys):
+    def fail():
+        raise ValueError("a key \x1b]0;title\x07 of a file\nand more")
+
+    assert run_command("here", fail) == 2
+    assert capsys.readouterr().err == "here: error: a key �]0;title� of a file\nand more\n"
 
 
 def test_a_missing_replay_file_is_an_error(capsys, tmp_path):

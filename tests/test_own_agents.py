@@ -449,9 +449,10 @@ def test_a_recording_imports_nothing(trap):
         {"opponents": {"agents": {"search:4,policy=trap_module:plays": 1}}},
         {"evaluation": {"against": ["random", "trap_module.py:plays"]}},
         {"imitation": {"agent": "trap_module:plays", "decisions": 1}},
+        {"opponents": {"agents": {"cmd:touch here": 1}}},
     ],
 )
-def test_a_configuration_imports_nothing_unasked(trap, section, tmp_path, monkeypatch):
+def test_a_configuration_imports_and_starts_nothing_unasked(trap, section, tmp_path, monkeypatch):
     import yaml
 
     from training.runs.config import Config
@@ -753,7 +754,7 @@ def test_models_that_cannot_play_are_refused(model, tmp_path):
                 [("y", "FLOAT", ["n", A])],
                 [("x", "FLOAT", ["n", A])],
             ),
-            "no input 'observation' but x",
+            "no input 'observation' but 'x'",
         ),
         (
             onnx_model(

@@ -167,6 +167,7 @@ ABSENT = object()
         ({"game": ABSENT}, "'game' is missing"),
         ({"version": ABSENT}, "'version' is missing"),
         ({"version": 1}, "version must be a string"),
+        ({"version": "1\x1b[2J"}, r"version must be that of a release, got '1\\x1b\[2J'"),
         ({"code": "import os"}, "'code' is unknown"),
         ({"checksum": ABSENT}, "'checksum' is missing"),
         ({"options": ABSENT}, "'options' is missing"),

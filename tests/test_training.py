@@ -1587,6 +1587,20 @@ def test_the_readmes_results_are_those_of_the_cards():
 
 
 @pytest.mark.slow
+def test_links_beside_a_run_lead_to_nothing_that_it_writes(tmp_path):
+    run, victim = tiny_run(SMALL, tmp_path / "run"), tmp_path / "victim"
+    victim.write_text("precious")
+    (tmp_path / ".run.pid").symlink_to(victim)
+    with run.lock():
+        assert (tmp_path / ".run.pid").read_text() == str(os.getpid())
+    assert not (tmp_path / ".run.pid").exists()
+    (tmp_path / ".run.lock").unlink(missing_ok=True)
+    (tmp_path / ".run.lock").symlink_to(victim)
+    with pytest.raises(ValueError, match=r"\.run\.lock is a link"), run.lock():
+        pass
+    assert victim.read_text() == "precious"
+
+
 def test_a_second_process_is_refused(tmp_path, capsys):
     run = tiny_run(SMALL, tmp_path / "run")
     path = tmp_path / "tiny.yaml"

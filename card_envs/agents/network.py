@@ -275,7 +275,7 @@ def _layers(tensors: dict[str, NDArray[Any]]) -> list[tuple[NDArray[Any], NDArra
             raise ValueError(f"layer {name!r} needs a weight and a bias")
         layers.append((weight, bias))
     if tensors:
-        raise ValueError(f"there is no place for {', '.join(tensors)}")
+        raise ValueError(f"there is no place for {', '.join(map(repr, tensors))}")
     return layers
 
 
@@ -396,6 +396,8 @@ class NetworkAgent(Agent):
     def probabilities(self, turn: Turn) -> NDArray[np.float64]:
         """The policy's probabilities (M, A): a softmax over the legal actions, 0 for the others."""
         logits = self.network.logits(turn.observation).astype(np.float64)
+        most = float(np.finfo(np.float32).max)  # huge weights overflow
+        logits = np.nan_to_num(logits, nan=-most, posinf=most, neginf=-most)
         logits[turn.action_mask == 0] = -np.inf
         logits -= logits.max(axis=1, keepdims=True)
         weights = np.exp(logits)

@@ -96,7 +96,9 @@ class OnnxModel:
         about = f"{game.fields.size} observation values and {game.num_actions} actions"
         try:
             if "observation" not in self._dtypes:
-                raise ValueError(f"it has no input 'observation' but {', '.join(self._dtypes)}")
+                raise ValueError(
+                    f"it has no input 'observation' but {', '.join(map(repr, self._dtypes))}"
+                )
             if not all(isinstance(size, int) for shape in self.states.values() for size in shape):
                 raise ValueError(f"a state has no fixed shape: {self.states}")
             if len({*self._outputs} - {NEXT + name for name in self.states}) != 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,12 @@ def _by_seat(game: Game, names: Sequence[str], num_players: int, seat: int) -> l
     return [around[(player - seat) % num_players] for player in range(num_players)]
 
 
+def _unused(path: Path) -> Path:
+    """The path, or one beside it if that is a file: a game that was not finished replaces none."""
+    others = (path.with_stem(f"{path.stem}-{k}") for k in count(1))
+    return next(other for other in chain([path], others) if not other.is_file())
+
+
 class _Session:
     """A game between a person and agents."""
 
@@ -107,8 +114,9 @@ class _Session:
         finally:
             self._table.close()
             if self._path is not None:  # an opponent may have failed
-                Replay.of(self._table).save(self._path)
-                print(f"The replay is in {self._path}.")
+                path = self._path if self._table.is_over else _unused(self._path)
+                Replay.of(self._table).save(path)
+                print(f"The replay is in {path}.")
         programs = [agent for _, agent in self._opponents() if isinstance(agent, ProgramAgent)]
         check_answers(program.take_report() for program in programs)
 

@@ -22,6 +22,7 @@ from card_envs.agents.imported import place_in
 from card_envs.agents.programs import ProgramReport
 from card_envs.contract import agent as agent_contract
 from card_envs.utils.extras import MissingExtraError
+from card_envs.utils.words import printable
 
 _PACKAGE = str(Path(__file__).parent.parent)
 _ASKING = str(agent_contract.__file__)  # agents are called there
@@ -143,7 +144,9 @@ def run(program: str, main: Callable[[], int | None]) -> int:
             traceback.print_exc()
         status, message = 1 if agents else 2, f"error: {_in_words(error, agents)}"
     if message:
-        print(f"{program}: {message}", file=sys.stderr)
+        # What a file holds may stand in it.
+        shown = "\n".join(map(printable, message.split("\n")))
+        print(f"{program}: {shown}", file=sys.stderr)
     return status
 
 

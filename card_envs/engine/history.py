@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -31,6 +32,7 @@ from card_envs.utils.words import counted
 FORMAT = "card_envs game 1"
 
 _KEYS = ("format", "game", "version", "options", "seed", "actions", "checksum")
+_MOST_BYTES = 64_000_000
 _OLD_SAVE = b"card_envs save 1"
 
 # Where the checksum is in the text: it comes last.
@@ -95,6 +97,8 @@ class Replay:
             if not isinstance(value, kind):
                 what = "be a string" if kind is str else "map names to values"
                 raise ValueError(f"{name} must {what}, got {value!r}")
+        if not self.version.isprintable():
+            raise ValueError(f"version must be that of a release, got {self.version!r}")
         game = self._load_game()
         _check_keys("options", self.options, ["num_players", *(o.name for o in game.options)])
         options = dict(self.options)
@@ -319,7 +323,12 @@ class Replay:
 def _lines_of_games(path: str | Path) -> Iterator[tuple[int, bytes]]:
     """The lines of a replay file that are not blank, with their numbers from 1."""
     with Path(path).open("rb") as file:
-        for number, line in enumerate(file, 1):
+        for number in count(1):
+            line = file.readline(_MOST_BYTES + 1)
+            if len(line) > _MOST_BYTES:
+                raise ValueError(f"{path}, line {number}: a game has at most {_MOST_BYTES:,} bytes")
+            if not line:
+                return
             if line.strip():
                 yield number, line
 

@@ -15,6 +15,7 @@ from card_envs.evaluation.deals import check_agent
 from card_envs.evaluation.protocol import Protocol
 from card_envs.games import load_game
 from card_envs.utils.files import read_regular
+from card_envs.utils.words import printable
 
 _MOST_BYTES = 2**20
 
@@ -120,7 +121,11 @@ def first_difference(claimed: Any, played: Any, place: str = "") -> str:
     if isinstance(claimed, dict) and isinstance(played, dict):
         keys = [*played, *(key for key in claimed if key not in played)]
         pairs = [
-            (f"{place}.{key}".lstrip("."), claimed.get(key, _NOTHING), played.get(key, _NOTHING))
+            (
+                printable(f"{place}.{key}".lstrip(".")),
+                claimed.get(key, _NOTHING),
+                played.get(key, _NOTHING),
+            )
             for key in keys
         ]
     elif isinstance(claimed, list) and isinstance(played, list) and len(claimed) == len(played):

@@ -102,6 +102,8 @@ class RunFolder:
         lock = self.lock
         if not lock.exists():
             return False
+        if lock.is_symlink():  # opening it may empty what it leads to
+            return self.owner.exists()
         try:
             with FileLock(lock, timeout=0):
                 return False

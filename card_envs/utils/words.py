@@ -15,6 +15,11 @@ ORDINALS = ("first", "second", "third", "fourth", "fifth")
 _GAP = "  "
 
 
+def printable(text: str) -> str:
+    """The text without characters that could control a terminal."""
+    return "".join(c if c.isprintable() else "�" for c in text)
+
+
 def table(rows: Sequence[Sequence[str]], align: str = "") -> str:
     """The rows in columns; a last column that would exceed ``WIDTH`` continues on further lines.
 

@@ -354,7 +354,14 @@ class _Server:
     async def _answer(self, message: FromPage, session: Session, page: WebSocket) -> None:
         table = session.table
         answer: BaseModel | None = None
-        find: Callable[[], BaseModel] | None = None
+        if isinstance(message, FindRounds):
+            # It takes a while, and the table is used meanwhile; who asks next finds what is known.
+            async with session.finding:
+                async with session.lock:
+                    find = table.find_rounds()
+                answer = await self._workers.run(find, takes_long=True)
+            await _send(page, answer)
+            return
         async with session.lock:
             match message:
                 case Act(step=step, action=action):
@@ -381,15 +388,11 @@ class _Server:
                     answer = await self._workers.run(lambda: table.hint(agent, label), agent)
                 case Look(step=step, eyes=eyes):
                     answer = await self._workers.run(lambda: table.look(step, eyes))
-                case FindRounds():
-                    find = table.find_rounds()
                 case Analyse(step=step, agent=label):
                     agent = await self._adviser(label, session)
                     answer = await self._workers.run(
                         lambda: table.analyse(step, agent, label), agent
                     )
-        if find is not None:  # it takes a while, during which other pages can use the table
-            answer = await self._workers.run(find)
         if answer is not None:
             await _send(page, answer)
 

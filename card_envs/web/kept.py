@@ -1,11 +1,13 @@
 """``KeptTables``: unfinished games of persons on the disk, so that they outlive the server.
 
 A file holds seed and history, from which all cards follow: nobody but the server's user may read
-it, and the table's random id is its name, as it is the right to sit there.
+it. Its name follows from the table's random id and does not tell it, as that is the right to sit
+there.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from card_envs.web.agents import AgentMenu
 from card_envs.web.table import ViewedTable
 
 _NAME = re.compile(r"[\w-]{22}", re.ASCII)
+_FILE = re.compile(r"[0-9a-f]{32}\.json")
 _MOST_BYTES = 1_000_000
 
 
@@ -43,7 +46,8 @@ class KeptTables:
         self._most = most
 
     def _path(self, name: str) -> Path:
-        return self._folder / f"{name}.json"
+        digest = hashlib.blake2b(name.encode(), digest_size=16).hexdigest()
+        return self._folder / f"{digest}.json"
 
     def keep(self, name: str, table: ViewedTable) -> None:
         """Write down how a table stands, or forget it if its game is over.
@@ -69,7 +73,7 @@ class KeptTables:
             new.write_bytes(kept.model_dump_json().encode())
         if is_new:
             # Other tables' files may come and go meanwhile, also those that are being written.
-            files = [path for path in self._folder.glob("*.json") if _NAME.fullmatch(path.stem)]
+            files = [path for path in self._folder.glob("*.json") if _FILE.fullmatch(path.name)]
             for old in sorted(files, key=modified_at)[: -self._most]:
                 old.unlink(missing_ok=True)
 
@@ -90,6 +94,9 @@ class KeptTables:
         kept = _Kept.model_validate_json(data)
         replay = Replay.from_bytes(kept.replay.encode())
         game = load_game(replay.game)
+        persons = [seat for seat, label in enumerate(kept.labels) if label is None]
+        if persons != [kept.seat] or len(kept.labels) != replay.num_players:
+            raise ValueError(f"a person at one seat is needed, got {kept.seat} of {kept.labels}")
         agents = seat_agents(kept.labels, game, replay.seed, menu.make)
         return ViewedTable.of_replay(
             replay,

@@ -14,12 +14,15 @@ from contextlib import suppress
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 _MOST_CONNECTIONS = 1000
 _BACKLOG = 1024
 _MOST_WAITING = 10.0  # seconds that a connection may take until a request has begun
 _MOST_ANSWERING = 300.0  # seconds for a request and its answer: a game may have to be compiled
 _MOST_UNHEARD = 60.0  # seconds that a peer may leave a ping, or on Linux anything, unacknowledged
+_MOST_UNREAD = 4_000_000  # bytes that wait for a peer to read them
+_MOST_PIECES = 64  # of a message
 _TO_FINISH = 1  # seconds for what is being done when the server ends
 _THREADS_TO_FINISH = 0.5
 
@@ -63,6 +66,19 @@ class Connection(H11Protocol):
             self.transport.abort()
         else:
             self.loop.call_later(1.0, self._end_in_time)
+
+
+class Talk(WebSocketsSansIOProtocol):
+    """A WebSocket whose peer cannot fill memory: with answers to pings, which are sent without
+    waiting for who reads, or with the pieces of a message that never ends."""
+
+    def data_received(self, data: bytes) -> None:
+        """Take what has come, unless there is too much already."""
+        if self.transport.get_write_buffer_size() <= _MOST_UNREAD:
+            super().data_received(data)
+            if len(self.frames) <= _MOST_PIECES:
+                return
+        self.transport.abort()
 
 
 class Server(uvicorn.Server):
@@ -113,7 +129,7 @@ def serve(app: ASGIApp, listener: socket.socket, message_bytes: int) -> None:
         log_level="error",
         use_colors=False,  # or it asks standard output, which may be closed
         server_header=False,
-        ws="websockets-sansio",
+        ws=Talk,
         ws_max_size=message_bytes,
         ws_ping_timeout=_MOST_UNHEARD,
         ws_per_message_deflate=False,  # on the same machine it costs more than it saves

@@ -19,7 +19,7 @@ class Limits:
     """What the server allows.
 
     Args:
-        tables: Games at a time.
+        tables: Games at a time; one that no page has come to after ``unjoined_seconds`` makes room.
         decisions: Of a game that is played here: the greatest ``max_steps``.
         replayed: Decisions of a replay.
         pages: That look at one game at a time.
@@ -34,6 +34,7 @@ class Limits:
     replayed: int = 20_000
     pages: int = 8
     idle_seconds: float = 7200.0
+    unjoined_seconds: float = 60.0
     request_bytes: int = 1_000_000
     message_bytes: int = 4096
 
@@ -52,6 +53,8 @@ class Session:
     name: str
     table: ViewedTable
     lock: anyio.Lock = field(default_factory=anyio.Lock)
+    finding: anyio.Lock = field(default_factory=anyio.Lock)
+    has_been_joined: bool = False
     pages: set[Any] = field(default_factory=set)
     last_used: float = 0.0
 
@@ -116,7 +119,12 @@ class Tables:
             self._forget(name)
         if len(self._sessions) < self._limits.tables:
             return
-        done = [name for name, session in self._sessions.items() if session.is_done]
+        left = self._clock() - self._limits.unjoined_seconds
+        done = [
+            name
+            for name, session in self._sessions.items()
+            if session.is_done or (not session.has_been_joined and session.last_used < left)
+        ]
         if not done:
             raise TooManyError(
                 f"there are {self._limits.tables} tables already; try again when one is free"
@@ -147,6 +155,7 @@ class Tables:
         if len(session.pages) >= self._limits.pages:
             raise TooManyError(f"{self._limits.pages} pages look at this table already")
         session.pages.add(page)
+        session.has_been_joined = True
 
     def leave(self, session: Session, page: Page) -> None:
         """A page no longer looks at a table."""

@@ -22,7 +22,8 @@ _Result = TypeVar("_Result")
 class Workers:
     """Threads for all work that takes a while, in bounded numbers.
 
-    What is quick never waits for an agent that thinks. Each program has one worker, since it
+    What is quick never waits for an agent that thinks, nor for what takes long without one, which
+    has a single thread. Each program has one worker, since it
     answers one question at a time; searches, and whatever else is no kernel, share as many as
     there are cores. Work that is cancelled is not waited for, but keeps its worker until it is
     done.
@@ -30,21 +31,30 @@ class Workers:
 
     def __init__(self) -> None:
         self._quick = ThreadPoolExecutor(_QUICK)
+        self._long = ThreadPoolExecutor(1)
         self._thinking = ThreadPoolExecutor(os.cpu_count() or 1)
         self._programs: dict[int, ThreadPoolExecutor] = {}  # by the agent's id: the menu keeps it
 
-    async def run(self, work: Callable[[], _Result], agent: Agent | None = None) -> _Result:
+    async def run(
+        self,
+        work: Callable[[], _Result],
+        agent: Agent | None = None,
+        *,
+        takes_long: bool = False,
+    ) -> _Result:
         """Do some work while other pages are answered.
 
         Args:
             work: The work.
             agent: Who is asked for it; None: nobody, it is quick.
+            takes_long: Whether it may take seconds although nobody is asked.
 
         Raises:
             ValueError: An agent has failed. What it says is for the log: it may tell cards.
         """
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._of(agent), work)
+            executor = self._long if takes_long else self._of(agent)
+            return await asyncio.get_running_loop().run_in_executor(executor, work)
         except Exception as error:
             if not (notes_of_agents(error) or isinstance(error, GameForfeitedError)):
                 raise
@@ -60,5 +70,5 @@ class Workers:
 
     def close(self) -> None:
         """Begin nothing any more; what is being done is not waited for."""
-        for executor in (self._quick, self._thinking, *self._programs.values()):
+        for executor in (self._quick, self._long, self._thinking, *self._programs.values()):
             executor.shutdown(wait=False, cancel_futures=True)

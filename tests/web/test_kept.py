@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import gc
+import hashlib
+import json
 import os
 import weakref
 
@@ -22,6 +24,11 @@ from card_envs.web.table import ViewedTable
 each_game = pytest.mark.parametrize("game", EACH_GAME)
 few_games = pytest.mark.parametrize("game", FEW_GAMES)
 GAME = ALL_GAMES[0]
+
+
+def file_of(name):
+    """The name of the file of a table, which does not tell the table's."""
+    return f"{hashlib.blake2b(name.encode(), digest_size=16).hexdigest()}.json"
 
 
 def _play(talking, state, turns):
@@ -59,10 +66,10 @@ def test_what_is_kept_is_the_users_alone_and_goes_when_the_game_is_over(visit, t
     with talk(client, name) as talking:
         state = talking.turn(talking.hear("welcome")["state"])
         talking.ask("look", "frame", step=state["steps"], eyes=0)
-        assert [path.name for path in folder.iterdir()] == [f"{name}.json"]
+        assert [path.name for path in folder.iterdir()] == [file_of(name)]
         if os.name == "posix":
             assert folder.stat().st_mode & 0o077 == 0
-            assert (folder / f"{name}.json").stat().st_mode & 0o077 == 0
+            assert (folder / file_of(name)).stat().st_mode & 0o077 == 0
         state = _play(talking, state, 8)
         assert state["is_over"]
         talking.ask("look", "frame", step=state["steps"], eyes=0)
@@ -73,14 +80,15 @@ def test_the_oldest_games_go_and_what_others_are_writing_does_not_count(tmp_path
     """A file may be gone between the listing and the look at its age."""
     played = Table(GAME.id, ["random"] * GAME.default_players, seed=1)
     table = ViewedTable.of_replay(Replay.of(played), kind="play")
-    writing = tmp_path / f".{'z' * 22}.0123abcd.json"
+    writing = tmp_path / f".{file_of('z' * 22)}.0123abcd.json"
     writing.symlink_to(tmp_path / "nothing")
-    (tmp_path / f"{'y' * 22}.json").symlink_to(tmp_path / "nothing")
+    (tmp_path / file_of("y" * 22)).symlink_to(tmp_path / "nothing")
     kept = KeptTables(tmp_path, 2)
     for k, letter in enumerate("abc"):
         kept.keep(letter * 22, table)
-        os.utime(tmp_path / f"{letter * 22}.json", (k + 1, k + 1))
-    assert {path.name[0] for path in tmp_path.iterdir()} == {".", "b", "c"}
+        os.utime(tmp_path / file_of(letter * 22), (k + 1, k + 1))
+    there = {file_of("b" * 22), file_of("c" * 22), writing.name}
+    assert {path.name for path in tmp_path.iterdir()} == there
     assert writing.is_symlink()
 
 
@@ -114,7 +122,7 @@ def test_a_kept_game_that_cannot_be_read_is_not_gone(visit, tmp_path, monkeypatc
         raise OSError(errno.EMFILE, "Too many open files")
 
     name = "x" * 22
-    path = tmp_path / f"{name}.json"
+    path = tmp_path / file_of(name)
     path.write_text("{}")
     if fault == "unreadable":
         monkeypatch.setattr("card_envs.web.kept.read_regular", fail)
@@ -125,6 +133,24 @@ def test_a_kept_game_that_cannot_be_read_is_not_gone(visit, tmp_path, monkeypatc
     assert f"the kept game {name} cannot be read: " in caplog.text
     assert {"damaged": "replay", "unreadable": "Too many open files"}[fault] in caplog.text
     assert path.read_text() == "{}"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"seat": 99}, {"seat": -1}, {"labels": None}, {"labels": ["random"] * GAME.default_players}],
+)
+def test_a_kept_game_of_other_seats_is_damaged(visit, tmp_path, change):
+    client = visit(kept=tmp_path)
+    name = begin(client, wanted(GAME))
+    with talk(client, name) as talking:
+        state = talking.turn(talking.hear("welcome")["state"])
+        talking.ask("look", "frame", step=state["steps"], eyes=0)
+    path = tmp_path / file_of(name)
+    data = json.loads(path.read_text())
+    change = {"labels": [None] * len(data["labels"])} if change == {"labels": None} else change
+    path.write_text(json.dumps({**data, **change}))
+    with pytest.raises(ValueError, match="a person at one seat is needed"):
+        KeptTables(tmp_path, 2).restore(name, AgentMenu([load_game(GAME.id)]))
 
 
 def test_a_kept_game_waits_for_its_agents_and_for_room(visit, tmp_path):

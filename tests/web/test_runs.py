@@ -103,6 +103,16 @@ def test_a_run_behind_a_link_is_locked_where_it_is(folder):
         assert [run.state for run in read_runs(folder).runs] == ["training"] * 2
 
 
+def test_what_a_lock_leads_to_is_not_touched(folder):
+    victim = folder / "victim"
+    victim.write_text("precious")
+    victim.chmod(0o600)
+    (folder / "tests" / ".first.lock").symlink_to(victim)
+    assert read_runs(folder).runs[0].state == "stopped"
+    assert victim.read_text() == "precious"
+    assert victim.stat().st_mode & 0o777 == 0o600
+
+
 def test_a_lock_that_cannot_be_tried(folder, monkeypatch):
     run = folder / "tests" / "first"
     run.with_name(".first.lock").mkdir()

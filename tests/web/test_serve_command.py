@@ -127,6 +127,51 @@ def test_idle_connections_use_up_neither_files_nor_the_log(serve):
     assert not process.stderr.read()
 
 
+def frame(opcode, data=b"", fin=True):
+    """A frame of a client's, masked with zeros."""
+    return bytes([0x80 * fin | opcode, 0x80 | len(data)]) + bytes(4) + data
+
+
+TEXT, PIECE, PING = 1, 0, 9
+LOOK = b'{"type":"look","step":0,"eyes":0}'
+
+
+@pytest.mark.parametrize("sent", ["pings", "pieces"])
+def test_a_page_cannot_fill_the_servers_memory(serve, sent):
+    """With answers to pings that it does not read, or with a message that never ends."""
+    _, address = serve()
+    host, port = address[len("http://") : -1].split(":")
+    body = json.dumps(wanted(GAME)).encode()
+    with urlopen(Request(f"{address}api/tables", body, {"Origin": address[:-1]})) as answer:
+        table = json.loads(answer.read())["table"]
+    with socket.create_connection((host, int(port)), timeout=20) as page:
+        page.sendall(
+            f"GET /tables/{table} HTTP/1.1\r\nHost: {host}:{port}\r\nOrigin: {address[:-1]}\r\n"
+            "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+            f"Sec-WebSocket-Key: {'A' * 22}==\r\n\r\n".encode()
+        )
+        pieces = [LOOK[k : k + 1] for k in range(1, len(LOOK))]
+        whole = frame(TEXT, LOOK[:1], fin=False) + b"".join(
+            frame(PIECE, piece, fin=piece is pieces[-1]) for piece in pieces
+        )
+        page.sendall(frame(PING) + whole)
+        heard = b""
+        while b'"type":"frame"' not in heard:
+            heard += page.recv(1 << 16)
+        assert b'"type":"welcome"' in heard
+        many = frame(PING, bytes(125)) * 1000 if sent == "pings" else frame(PIECE) * 100
+        if sent == "pieces":
+            page.sendall(frame(TEXT, b"a", fin=False))
+
+        def flood():
+            for _ in range(400):
+                page.sendall(many)
+                time.sleep(0.002)
+
+        with pytest.raises((ConnectionResetError, BrokenPipeError)):
+            flood()
+
+
 @pytest.mark.parametrize(
     ("sent", "status"),
     [
@@ -150,7 +195,7 @@ def test_a_connection_that_stands_still_is_closed(monkeypatch, sent, status):
             app.create_app(app.Settings()),
             http=server.Connection,
             log_level="error",
-            ws="websockets-sansio",
+            ws=server.Talk,
             timeout_keep_alive=60,
         )
         running = server.Server(config)

@@ -32,7 +32,7 @@ from card_envs.envs.aec import CardEnv
 from card_envs.render.colours import WHITE, contrast, mixed, player_colour
 from card_envs.web.agents import AgentMenu, NoAgentError
 from card_envs.web.analysis import advise
-from card_envs.web.sessions import Limits, Session, Tables
+from card_envs.web.sessions import Limits, Session, Tables, TooManyError
 from card_envs.web.table import ViewedTable
 
 each_game = pytest.mark.parametrize("game", EACH_GAME)
@@ -328,6 +328,25 @@ def test_tables_that_nobody_asks_for_are_forgotten(monkeypatch):
     assert len(tables) == 1
     assert len({first, second, third}) == 3
     assert all(len(name) >= 20 for name in (first, second, third))
+
+
+def test_a_table_that_no_page_has_come_to_makes_room(monkeypatch):
+    monkeypatch.setattr(Session, "is_done", False)
+    now = [0.0]
+    limits = Limits(tables=2, idle_seconds=100, unjoined_seconds=5)
+    tables = Tables(limits, clock=lambda: now[0])
+    joined, left = (tables.put(name, ATable()) for name in ("joined", "left"))
+    tables.join(joined, "page")
+    tables.leave(joined, "page")
+    now[0] = 5.0
+    with pytest.raises(TooManyError):
+        tables.check_room()
+    now[0] = 6.0
+    tables.add(ATable())
+    assert tables.get(left.name) is None
+    assert tables.get(joined.name) is not None
+    with pytest.raises(TooManyError):
+        tables.check_room()
 
 
 def test_of_the_tables_that_are_over_the_oldest_goes(monkeypatch):

@@ -12,11 +12,12 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
 
 from card_envs.agents import imports
+from card_envs.agents.programs import is_program
 from card_envs.utils.words import did_you_mean
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
-#: The environment variable that lets configurations name agents that are imported.
+#: The environment variable that lets configurations name agents that are imported, and programs.
 MAY_IMPORT = "CARD_ENVS_IMPORT_AGENTS"
 
 
@@ -70,20 +71,20 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
 
 
 def refuse_code(data: dict[str, Any], path: str | Path) -> None:
-    """Raise a ValueError if plain data from a file name code to be imported, unless that is
-    allowed."""
+    """Raise a ValueError if plain data from a file name code to be imported, or a program to be
+    started, unless that is allowed."""
     code = None if os.environ.get(MAY_IMPORT) == "1" else _code_in(data)
     if code is not None:
         raise ValueError(
-            f"{path} names code, {code}: if you know what it does, allow its import with the "
+            f"{path} names code, {code}: if you know what it does, allow it with the "
             f"environment variable {MAY_IMPORT}=1, or name it on the command line"
         )
 
 
 def _code_in(data: Any) -> str | None:
-    """The first text in plain data, keys included, that names code to be imported."""
+    """The first text in plain data, keys included, that names code or a program."""
     if isinstance(data, str):
-        return data if imports(data) else None
+        return data if imports(data) or is_program(data) else None
     parts = [*data.keys(), *data.values()] if isinstance(data, dict) else data
     found = map(_code_in, parts if isinstance(parts, list) else [])
     return next((text for text in found if text is not None), None)

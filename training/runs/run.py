@@ -164,6 +164,8 @@ class Run(Generic[_Config]):
             raise ValueError(f"a run needs a folder of its own, got {self.folder}")
         folder.parent.mkdir(parents=True, exist_ok=True)
         owner = self._files.owner
+        if self._files.lock.is_symlink():  # opening a lock may empty what it leads to
+            raise ValueError(f"{self._files.lock} is a link, which no run has made: remove it")
         lock = FileLock(self._files.lock, is_singleton=True)
         try:
             lock.acquire(timeout=1)  # the page of runs holds it for a moment
@@ -173,7 +175,9 @@ class Run(Generic[_Config]):
                 f"{self.folder} belongs to another process, which is training in it: {process}"
             ) from None
         try:
-            owner.write_text(str(os.getpid()), encoding="utf-8")
+            owner.unlink(missing_ok=True)
+            with owner.open("x", encoding="utf-8") as file:
+                file.write(str(os.getpid()))
             yield
         finally:
             owner.unlink(missing_ok=True)

@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 
 from card_envs.agents.programs.faults import ILLEGAL, NO_ANSWER, NO_START, ProgramFault
 from card_envs.agents.programs.names import Limits
-from card_envs.agents.programs.process import MAX_LINE, printable
+from card_envs.agents.programs.process import MAX_LINE
 from card_envs.contract.actions import Actions
 from card_envs.contract.description import describe_game
 from card_envs.contract.game import Game
 from card_envs.contract.outcome import places, rank_rewards, standing_after_forfeit
 from card_envs.render.text import describe
+from card_envs.utils.words import printable
 
 PROTOCOL = "card_envs program"
 VERSION = 1

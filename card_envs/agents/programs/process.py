@@ -14,6 +14,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from card_envs.agents.programs.faults import CRASHED, TOO_MUCH, TOO_SLOW, ProgramFault
+from card_envs.utils.words import printable
 
 #: The most bytes of a line that a program writes, its end included.
 MAX_LINE = 1 << 16
@@ -251,11 +252,6 @@ def _let_go(guard: subprocess.Popen[bytes], held: int, owner: int) -> None:
 
 def _cut(line: str) -> str:
     return line if len(line) <= _MOST_OF_A_LINE else f"{line[:_MOST_OF_A_LINE]}…"
-
-
-def printable(text: str) -> str:
-    """The text without characters that could control a terminal."""
-    return "".join(c if c.isprintable() else "�" for c in text)
 
 
 def _shown(data: bytes) -> str:
