@@ -15,6 +15,7 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.frames import Frame
 
 _MOST_CONNECTIONS = 1000
 _BACKLOG = 1024
@@ -72,13 +73,22 @@ class Talk(WebSocketsSansIOProtocol):
     """A WebSocket whose peer cannot fill memory: with answers to pings, which are sent without
     waiting for who reads, or with the pieces of a message that never ends."""
 
+    _pieces = 0  # of the present message, but for the first
+
     def data_received(self, data: bytes) -> None:
-        """Take what has come, unless there is too much already."""
-        if self.transport.get_write_buffer_size() <= _MOST_UNREAD:
+        """Take what has come, unless its sender reads nothing."""
+        if self.transport.get_write_buffer_size() > _MOST_UNREAD:
+            self.transport.abort()
+        else:
             super().data_received(data)
-            if len(self.frames) <= _MOST_PIECES:
-                return
-        self.transport.abort()
+
+    def handle_cont(self, event: Frame) -> None:
+        """Take a further piece of a message."""
+        self._pieces = 0 if event.fin else self._pieces + 1
+        if self._pieces > _MOST_PIECES:
+            self.transport.abort()
+        else:
+            super().handle_cont(event)
 
 
 class Server(uvicorn.Server):

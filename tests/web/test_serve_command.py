@@ -157,7 +157,8 @@ def test_a_page_cannot_fill_the_servers_memory(serve, sent):
         page.sendall(frame(PING) + whole)
         heard = b""
         while b'"type":"frame"' not in heard:
-            heard += page.recv(1 << 16)
+            heard += (new := page.recv(1 << 16))
+            assert new, heard
         assert b'"type":"welcome"' in heard
         many = frame(PING, bytes(125)) * 1000 if sent == "pings" else frame(PIECE) * 100
         if sent == "pieces":
