@@ -1586,7 +1586,6 @@ def test_the_readmes_results_are_those_of_the_cards():
 # ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_links_beside_a_run_lead_to_nothing_that_it_writes(tmp_path):
     run, victim = tiny_run(SMALL, tmp_path / "run"), tmp_path / "victim"
     victim.write_text("precious")
@@ -1601,6 +1600,7 @@ def test_links_beside_a_run_lead_to_nothing_that_it_writes(tmp_path):
     assert victim.read_text() == "precious"
 
 
+@pytest.mark.slow
 def test_a_second_process_is_refused(tmp_path, capsys):
     run = tiny_run(SMALL, tmp_path / "run")
     path = tmp_path / "tiny.yaml"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
@@ -127,6 +127,19 @@ def made_agent(agent: AgentLike, game: Game, seed: int, stack: ExitStack) -> Age
     if made is not agent:
         stack.callback(made.close)
     return made
+
+
+@contextmanager
+def agents_at_table(
+    game: Game, agents: Sequence[AgentLike], seed: int
+) -> Iterator[tuple[list[Agent], NDArray[np.int64]]]:
+    """The distinct agents and each seat's index among them, as :func:`distinct_agents` makes them;
+    those that are created here are closed at the end."""
+    with ExitStack() as stack:
+        distinct, indices, own = distinct_agents(game, agents, seed)
+        for agent in own:
+            stack.callback(agent.close)
+        yield distinct, indices
 
 
 def distinct_agents(

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from card_envs.agents import Agent, AgentLike, ProgramAgent
 from card_envs.agents.programs import ProgramReport
 from card_envs.agents.search.agents import Searcher
-from card_envs.agents.table import check_table, distinct_agents, made_agent
+from card_envs.agents.table import agents_at_table, check_table, made_agent
 from card_envs.contract.game import Game
 from card_envs.contract.outcome import rank_rewards, standing_after_forfeit, win_rewards
 from card_envs.engine.arena import Arena
@@ -135,10 +135,7 @@ def play_deals(
     if not is_whole or (np.sort(orders, axis=1) != np.arange(n)).any():
         raise ValueError(f"orders must be a permutation of 0 to {n - 1} for each deal")
     orders = orders.astype(np.int64)  # seats cannot be counted in uint64
-    with ExitStack() as stack:
-        distinct, index_of, own = distinct_agents(game, agents, agent_seed)
-        for agent in own:
-            stack.callback(agent.close)
+    with agents_at_table(game, agents, agent_seed) as (distinct, index_of):
         return _play_deals(game, distinct, index_of, seeds, checked, orders, progress)
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
 from card_envs.agents import AgentLike
 from card_envs.agents.programs import ProgramReport
-from card_envs.agents.table import check_table, distinct_agents
+from card_envs.agents.table import agents_at_table, check_table
 from card_envs.contract.game import Game
 from card_envs.evaluation.deals import (
     agent_name,
@@ -127,11 +126,8 @@ def evaluate(
     game = as_game(game)
     checked = check_evaluation_options(game, options or {})
     seeds = deal_seeds(seed, deals)
-    with ExitStack() as stack:
-        check_table(agents, game)
-        distinct, index_of, own = distinct_agents(game, agents, seed)
-        for agent in own:
-            stack.callback(agent.close)
+    check_table(agents, game)
+    with agents_at_table(game, agents, seed) as (distinct, index_of):
         made = [distinct[k] for k in index_of]
         played = play_deals(game, made, seeds, checked, agent_seed=seed, progress=progress)
     ranks, wins = played.rank.mean(axis=1), played.win.mean(axis=1)

@@ -19,12 +19,13 @@ class Limits:
     """What the server allows.
 
     Args:
-        tables: Games at a time; one that no page has come to after ``unjoined_seconds`` makes room.
+        tables: Games at a time.
         decisions: Of a game that is played here: the greatest ``max_steps``.
         replayed: Decisions of a replay.
         pages: That look at one game at a time.
         idle_seconds: After which a game that no message came for is forgotten; one that is over
             and that nobody looks at is forgotten before, if its place is needed.
+        unjoined_seconds: After which a game that no page has come to is, too.
         request_bytes: Of a request; a replay has to fit.
         message_bytes: Of a message over a WebSocket.
     """

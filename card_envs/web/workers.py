@@ -23,10 +23,9 @@ class Workers:
     """Threads for all work that takes a while, in bounded numbers.
 
     What is quick never waits for an agent that thinks, nor for what takes long without one, which
-    has a single thread. Each program has one worker, since it
-    answers one question at a time; searches, and whatever else is no kernel, share as many as
-    there are cores. Work that is cancelled is not waited for, but keeps its worker until it is
-    done.
+    has a single thread. Each program has one worker, since it answers one question at a time;
+    searches, and whatever else is no kernel, share as many as there are cores. Work that is
+    cancelled is not waited for, but keeps its worker until it is done.
     """
 
     def __init__(self) -> None:
