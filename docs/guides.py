@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
@@ -23,16 +24,20 @@ from card_envs.render import picture, svg
 from card_envs.render.cards import LARGE, draw_card
 from card_envs.render.colours import look_of
 from card_envs.render.drawing import Rect, boxed, flow
+from card_envs.render.text import draw
 from card_envs.utils.files import write_text
 from card_envs.utils.markdown import markdown_table, with_section
 from card_envs.utils.words import capitalized
 
 RECORDED = Path(__file__).parent / "games"
 
-#: A place for generated text in a guide: some moves, or how the round before a move was counted.
-PLACE = re.compile(r"^<!-- (?:moves (\d+)-(\d+)|result (\d+)) -->$", re.MULTILINE)
-#: Where the site shows a picture: the table before a move, or all cards.
-PICTURE = re.compile(r"^<!-- (?:table (\d+)|cards) -->$", re.MULTILINE)
+#: A place for generated text in a guide: some moves, how the round before a move was counted, or
+#: the table before a move.
+PLACE = re.compile(r"^<!-- (?:moves (\d+)-(\d+)|result (\d+)|table (\d+)) -->$", re.MULTILINE)
+#: Where the site shows a picture: of the table before a move instead of its text, or of all cards.
+PICTURE = re.compile(
+    r"^<!-- (?:table (\d+) -->\n.*?\n<!-- end|cards) -->$", re.MULTILINE | re.DOTALL
+)
 
 # What the same question names each time: players, and counts of cards.
 _NAMED = re.compile(r"player \d+|(?<!the )\d+ [a-z ]+")
@@ -55,11 +60,13 @@ def with_round(text: str, game: Game) -> str:
     told = list(scenes(game))
     asked: set[str] = set()
     for place in PLACE.finditer(text):
-        first, last, after = place.groups()
-        if after is None:
+        first, last, after, before = place.groups()
+        if first is not None:
             content = _moves(told[int(first) - 1 : int(last)], asked)
-        else:
+        elif after is not None:
             content = _result(told[int(after) - 1][0])
+        else:
+            content = _table(told[int(before) - 1][0])
         text = with_section(text, place[0][5:-4], content)
     return text
 
@@ -118,6 +125,11 @@ def _result(scene: Scene) -> str:
     header, *rows = zip(grid.head, *columns, strict=True)
     table = markdown_table(header, rows, len(columns))
     return f"{capitalized(grid.title)}:\n\n{table}"
+
+
+def _table(scene: Scene) -> str:
+    """The table in words, without what is asked, which the moves tell."""
+    return f"```text\n{draw(replace(scene, prompt=''))}\n```"
 
 
 def pictures(game: Game) -> Iterator[tuple[str, bytes]]:

@@ -9,26 +9,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import guides
-import text_page
 import tutorial_pages
-from config_tables import config_table
 
-from benchmarks import leaderboard, tables
+from benchmarks import tables
+from benchmarks.tables.pages import with_tables
 from card_envs.games import GAMES, load_game, load_games
-from training.improvement.config import ImprovementConfig
-from training.runs.config import Config
-
-#: A line that the site replaces; on GitHub it leads to what this is made of.
-SHOWN = re.compile(r"^\[Shown on the site: (\w+)\]\([^)\n]+\)$", re.MULTILINE)
-
-#: What is shown besides the tables of results, which ``benchmarks.tables`` makes.
-OTHERS = {
-    "config": lambda: config_table(Config),
-    "leaderboard": leaderboard.tables,
-    "improvement": lambda: config_table(ImprovementConfig),
-    "lengths": text_page.lengths,
-    "transcript": text_page.transcript,
-}
 
 _IMAGES = "images/results"
 _GUIDES = "images/games"
@@ -59,23 +44,9 @@ def on_files(files: Any, *, config: Any, **_: Any) -> Any:
     return files
 
 
-def with_tables(markdown: str) -> str:
-    """The page with everything that only the site shows.
-
-    Raises:
-        ValueError: There is no such table.
-    """
-
-    def shown(match: re.Match[str]) -> str:
-        name = match[1]
-        return OTHERS[name]() if name in OTHERS else tables.of_kind(name, _IMAGES)
-
-    return SHOWN.sub(shown, markdown)
-
-
 def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:
-    """Show the tables, and lead links to files outside the site to the pages that include them, or
-    the repository.
+    """Add the pictures of results to their tables, and lead links to files outside the site to the
+    pages that include them, or the repository.
     """
     docs = Path(config.docs_dir)
     folder = (docs / page.file.src_uri).parent
@@ -97,4 +68,4 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:
         view = "raw" if mark else "tree" if path.is_dir() else "blob"
         return f"{mark}{text}{config.repo_url}/{view}/main/{name}{anchor})"
 
-    return _LINK.sub(link, with_tables(markdown))
+    return _LINK.sub(link, with_tables(markdown, _IMAGES))

@@ -20,6 +20,7 @@ from helpers import EACH_GAME, kit_of, needs_training
 from PIL import Image, ImageSequence
 
 from benchmarks import tables
+from benchmarks.tables.pages import OTHERS, PLACE, with_tables
 from card_envs.games import about, guide_file
 
 ROOT = Path(__file__).parent.parent
@@ -120,7 +121,7 @@ def test_what_a_page_includes_is_there_once(page):
 
 
 # ---------------------------------------------------------------------------------------------
-# What only the site shows
+# Tables, and what only the site shows
 # ---------------------------------------------------------------------------------------------
 
 
@@ -140,26 +141,34 @@ def guides(monkeypatch):
     return importlib.import_module("guides")
 
 
-def test_every_table_is_on_one_page(hooks):
-    """Every kind of committed results, and whatever else the site can show."""
-    names = [name for page in PAGES for name in hooks.SHOWN.findall(page.read_text("utf-8"))]
+def test_every_table_is_on_one_page():
+    """Every kind of committed results, and whatever else pages show."""
+    names = [name for page in PAGES for name in PLACE.findall(page.read_text("utf-8"))]
     committed = [kind for kind in tables.TABLES if tables.committed(kind)]
-    assert sorted(names) == sorted([*committed, *hooks.OTHERS])
+    assert sorted(names) == sorted([*committed, *OTHERS])
     folders = ("benchmarks", "training")  # a built site has a folder of this name, too
     files = {path.stem for name in folders for path in (ROOT / name / "results").glob("*.json")}
     shown = {f"{kind}_{game}" for kind in committed for game in tables.committed(kind)}
     assert files == {name for name in shown if not name.startswith("policies_")}
 
 
-def test_a_page_shows_the_tables_of_all_results(hooks):
-    page = hooks.with_tables((DOCS / "results.md").read_text("utf-8"))
-    assert "Shown on the site" not in page
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_pages_hold_the_tables_of_what_is_committed_now(page):
+    """After a change: ``python -m benchmarks.tables --pages``."""
+    text = page.read_text("utf-8")
+    assert with_tables(text) == text
+
+
+def test_a_page_shows_the_tables_of_all_results():
+    page = (DOCS / "results.md").read_text("utf-8")
     for kind in ("policies", "strength", "all_agents", "best_response"):
         for game, measured in tables.committed(kind).items():
             table = tables.TABLES[kind](measured)
             assert f"\n### {tables.title_of(game)}\n\n{table}\n" in page
+    old = page.replace("| `ppo` |", "| `nobody` |")
+    assert with_tables(old) == page != old
     with pytest.raises(ValueError, match="no committed results of 'nothing'"):
-        hooks.with_tables("[Shown on the site: nothing](index.md)")
+        with_tables("<!-- table: nothing -->\n<!-- end -->\n")
 
 
 def test_links_lead_to_pages_of_the_site_or_to_the_repository(hooks):
@@ -208,7 +217,7 @@ def test_a_guide_tells_the_recorded_game(guides, game):
     guide = guide_file(game).read_text(encoding="utf-8")
     assert guides.with_round(guide, game) == guide
     assert guide.startswith(f"# {game.title}\n\n{game.title} is ")
-    moves = [(int(first), int(last)) for first, last, _ in guides.PLACE.findall(guide) if first]
+    moves = [(int(first), int(last)) for first, last, *_ in guides.PLACE.findall(guide) if first]
     assert all(first == last + 1 for (_, last), (first, _) in pairwise(moves))
     assert moves[-1][1] + 1 == len(list(guides.scenes(game)))
     changed = guide.replace("- **Player", "- **Nobody", 1)

@@ -1,6 +1,5 @@
 """Training: configurations, imitation, runs that resume, export, shipping."""
 
-import importlib
 import json
 import os
 import re
@@ -23,6 +22,7 @@ from tiny_runs import TINY, tiny_config, tiny_run
 
 import training
 from benchmarks.tables import TABLES, committed, readme
+from benchmarks.tables.keys import config_table
 from card_envs.agents import NetworkAgent, choose, make_agent, shipped
 from card_envs.agents.network import write_policy
 from card_envs.contract.agent import turn_of
@@ -124,10 +124,8 @@ def test_a_game_alone_is_a_configuration(game):
 
 
 @pytest.mark.parametrize("model", [Config, ImprovementConfig])
-def test_the_tables_of_keys_are_the_codes(model, monkeypatch):
+def test_the_tables_of_keys_are_the_codes(model):
     """All keys are in them, with what they mean."""
-    monkeypatch.syspath_prepend(ROOT / "docs")
-    config_table = importlib.import_module("config_tables").config_table
     table = config_table(model)
     rows = [line.split(" | ") for line in table.splitlines()[2:]]
     keys = [row[0].removeprefix("| ").strip("`") for row in rows]
@@ -1564,7 +1562,7 @@ def test_shipped_policies_have_their_cards_and_hold_what_they_say(game, monkeypa
 
 
 def test_the_readmes_results_are_those_of_the_cards():
-    """After a change: ``python -m benchmarks.tables --readme``."""
+    """After a change: ``python -m benchmarks.tables --pages``."""
     cards, searches = committed("policies"), committed("search")
     assert set(cards) == {param.id for param in SHIPPED}
     text = readme.README.read_text(encoding="utf-8")

@@ -5,8 +5,8 @@
 One policy plays against copies of the heuristic, of random, and of each other policy of the game,
 at every table size. The results, and the evaluations during the run, go into
 ``card_envs/policies/<game>/<name>.json`` beside the weights; ``python -m benchmarks.tables
---readme`` then shows those of ``ppo`` in ``README.md``. The policies of a game of another package
-go into the folder ``policies`` of that package.
+--pages`` then shows those of ``ppo`` in ``README.md`` and in ``docs/``. The policies of a game of
+another package go into the folder ``policies`` of that package.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Results as tables in Markdown: those of the site, and of any file that ``--json`` has written."""
+"""Results as tables in Markdown: those of the pages, and of any file that ``--json`` wrote."""
 
 from __future__ import annotations
 
@@ -73,12 +73,13 @@ def committed(kind: str) -> dict[str, dict[str, Any]]:
     return {game: read_json(paths[game]) for game in order}
 
 
-def of_kind(kind: str, images: str) -> str:
+def of_kind(kind: str, images: str | None = None) -> str:
     """A section for each game of which there are committed results.
 
     Args:
         kind: One of ``TABLES``.
-        images: The folder, as a page names it, of the pictures that :func:`draw_all` makes.
+        images: The folder, as a page names it, of the pictures that :func:`draw_all` makes, if they
+            are shown.
 
     Raises:
         ValueError: There are none.
@@ -90,7 +91,7 @@ def of_kind(kind: str, images: str) -> str:
     for game, measured in results.items():
         lines = [] if game == "all" else [f"### {title_of(game)}"]
         lines.append(TABLES[kind](measured))
-        if kind in PICTURES:
+        if images is not None and kind in PICTURES:
             lines.append(f"![{PICTURES[kind].about}]({images}/{kind}_{game}.png)")
         sections.append("\n\n".join(lines))
     return "\n\n".join(sections)

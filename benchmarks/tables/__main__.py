@@ -1,6 +1,6 @@
 """Show results as tables: ``python -m benchmarks.tables FILE.json …``, files of ``--json``.
 
-With ``--readme`` it rewrites the table of results in README.md instead.
+With ``--pages`` it renews the tables in README.md and in docs/ instead.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.tables import TABLES, committed, kind_of, readme
+from benchmarks.tables import ROOT, TABLES, committed, kind_of, pages, readme
 from card_envs.commands import arguments, running
 from card_envs.utils.files import write_text
 from training.runs.records import read_json
@@ -19,13 +19,18 @@ def main(argv: Sequence[str] | None) -> None:
     """The command ``python -m benchmarks.tables``."""
     parser = arguments.module_parser("benchmarks.tables", (__doc__ or "").split(":")[0])
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="what --json wrote")
-    parser.add_argument("--readme", action="store_true", help="rewrite README.md's table")
+    about = "renew the tables in README.md and in docs/"
+    parser.add_argument("--pages", action="store_true", help=about)
     args = parser.parse_args(argv)
-    if args.readme == bool(args.files):
-        parser.error("give files, or --readme")
-    if args.readme:
+    if args.pages == bool(args.files):
+        parser.error("give files, or --pages")
+    if args.pages:
         text = readme.updated_readme(committed("policies"), committed("search"))
         write_text(readme.README, text)
+        for page in sorted((ROOT / "docs").rglob("*.md")):
+            text = page.read_text(encoding="utf-8")
+            if (renewed := pages.with_tables(text)) != text:
+                write_text(page, renewed)
     for path in args.files:
         measured = read_json(path)
         try:

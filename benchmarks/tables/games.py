@@ -11,7 +11,7 @@ from card_envs.utils.markdown import markdown_table
 
 def title_of(game: str) -> str:
     """A game's title; that of another package may not be there when its table is made."""
-    return load_game(game).title if game in GAMES else game.replace("_", " ").capitalize()
+    return load_game(game).title if game in GAMES else game.replace("_", " ").title()
 
 
 def games(measured: dict[str, Any]) -> str:

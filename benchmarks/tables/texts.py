@@ -1,4 +1,4 @@
-"""The transcript and the table of lengths that text.md shows."""
+"""Games in words: a transcript, and how long texts are."""
 
 from __future__ import annotations
 
