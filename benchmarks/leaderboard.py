@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import chdir
 from dataclasses import dataclass, replace
 from html import escape
+from math import comb
 from pathlib import Path
 from typing import Any
 
@@ -167,7 +168,7 @@ def tables() -> str:
             [
                 f"`{entry.folder.name}`",
                 with_interval(result, "rank"),
-                _behind(of_game[0][1], result),
+                _behind(of_game[0][1], result, len(of_game)),
                 _cell(result["worst"]),
                 _cell(result["most_gained"]),
                 f"{result['truncated']:.1%}",
@@ -189,12 +190,15 @@ def tables() -> str:
     return "\n\n".join(sections)
 
 
-def _behind(first: dict[str, Any], result: dict[str, Any]) -> str:
-    """How far a result is behind the first one, deal by deal."""
+def _behind(first: dict[str, Any], result: dict[str, Any], entries: int) -> str:
+    """How far a result is behind the first one, deal by deal; since the deals also say which of the
+    entries is first, the intervals hold for all pairs of them at once."""
     if result is first:
         return "–"
     differences = np.subtract(first["by_deal"], result["by_deal"])
-    return with_interval(rounded(estimate_mean(differences, DIFFERENCE_BOUNDS)), "rank")
+    confidence = 1 - 0.05 / comb(entries, 2)
+    behind = estimate_mean(differences, DIFFERENCE_BOUNDS, confidence=confidence)
+    return with_interval(rounded(behind), "rank")
 
 
 def _cell(cell: dict[str, Any]) -> str:
@@ -235,7 +239,7 @@ def main(argv: Sequence[str] | None) -> int:
             )
             status |= is_less
     if not args.names:
-        print(f"{len(known)} entries are as they should be")
+        print(f"entries that are as they should be: {len(known)}")
     return status
 
 

@@ -558,7 +558,7 @@ def test_entries_are_shown_checked_and_played(entry, capsys):
     assert leaderboard.main([]) == 0
     assert leaderboard.main(["mine"]) == 0
     assert capsys.readouterr().out.endswith(
-        "1 entries are as they should be\nmine: the claim holds\n"
+        "entries that are as they should be: 1\nmine: the claim holds\n"
     )
     assert re.search(
         r"\| `mine` \| [+-]0\.\d{3} \(.*\| Weights that were drawn\. \|", leaderboard.tables()
@@ -575,8 +575,19 @@ def test_entries_are_shown_checked_and_played(entry, capsys):
 def test_entries_are_compared_deal_by_deal():
     """The difference of two rank rewards lies between -2 and 2."""
     first, last = ({"by_deal": [rank] * 5} for rank in (1.0, -1.0))
-    assert leaderboard._behind(first, first) == "–"
-    assert leaderboard._behind(first, last).startswith("+2.000 (")
+    assert leaderboard._behind(first, first, 2) == "–"
+    assert leaderboard._behind(first, last, 2).startswith("+2.000 (")
+
+
+def test_among_more_entries_the_intervals_behind_the_first_are_wider():
+    """Which of them is first the same deals say."""
+    rng = np.random.default_rng(0)
+    first, last = ({"by_deal": rng.normal(mean, 0.1, 50)} for mean in (0.2, 0))
+    differences = first["by_deal"] - last["by_deal"]
+    for entries, confidence in ((2, 0.95), (5, 0.995)):
+        expected = estimate_mean(differences, (-2, 2), confidence=confidence)
+        shown = leaderboard._behind(first, last, entries)
+        assert shown == f"{expected.mean:+.3f} ({expected.low:+.3f} … {expected.high:+.3f})"
 
 
 def claim_of(entry):

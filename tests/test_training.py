@@ -600,12 +600,16 @@ def test_a_card_says_who_the_learner_played(tmp_path, overrides, algorithm):
     assert json.loads(run.card_path.read_text())["algorithm"] == algorithm
 
 
-def test_a_gpus_rollouts_take_none_of_the_machines_memory(monkeypatch):
+def test_a_gpus_rollouts_take_none_of_the_machines_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "sysconf", lambda name: 2**12)  # 16 MiB
     large = ["environment.num_envs=65536", "ppo.n_steps=64", "ppo.batch_size=65536"]
-    tiny_config(SMALL, *large, "rollouts=device")._check_memory()
-    with pytest.raises(ValueError, match="GiB of memory at least, this machine has 0"):
-        tiny_config(SMALL, *large, "rollouts=host")._check_memory()
+    large += ["network.critic=observation", "device=cpu"]
+    tiny_config(SMALL, *large).check_memory(with_rollout=False)
+    for place in ("host", "device"):  # the device is the CPU
+        run = tiny_run(SMALL, tmp_path / place, *large, f"rollouts={place}")
+        with pytest.raises(ValueError, match="GiB of memory at least, this machine has 0"):
+            train.train(run, quiet=True)
+        assert not run.folder.exists()
 
 
 def test_the_learning_rate_of_imitation_decays_to_0(monkeypatch):

@@ -72,7 +72,9 @@ def train_or_resume(run: Run[Config], command_line: str) -> Path:
 
 
 def _train(run: Run[Config], resume: bool, command_line: str, quiet: bool) -> Path:
-    _plays_on_device(run)  # a mistake must not leave a folder
+    # A mistake must not leave a folder.
+    is_on_gpu = _plays_on_device(run) and device_of(run.config).type == "cuda"
+    run.config.check_memory(with_rollout=not is_on_gpu)
     use_threads(run.config.threads)
     if resume:
         run.check_resumable()

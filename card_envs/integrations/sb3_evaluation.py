@@ -160,6 +160,7 @@ class DealsEvalCallback(EventCallback):
             ``vec_normalize.pkl``, the statistics of its VecNormalize, if it has one.
         callback_on_new_best: Called when a mean is a new best.
         callback_after_eval: Called after every evaluation.
+        verbose: 1 also prints the rank reward at every evaluation; 0 does not.
 
     Raises:
         ValueError, TypeError: An argument is wrong; the message says what is allowed.
@@ -179,8 +180,9 @@ class DealsEvalCallback(EventCallback):
         best_model_save_path: str | os.PathLike[str] | None = None,
         callback_on_new_best: BaseCallback | None = None,
         callback_after_eval: BaseCallback | None = None,
+        verbose: int = 0,
     ) -> None:
-        super().__init__(callback_after_eval)
+        super().__init__(callback_after_eval, verbose)
         # A mistake must not come up after the first steps of training.
         import_extra("scipy.stats", "evaluation")
         card_game = load_game(game)
@@ -230,6 +232,10 @@ class DealsEvalCallback(EventCallback):
             if value is not None:
                 self.logger.record(f"eval/{key}", value)
         self.logger.record("eval/win", result.win.mean)
+        if self.verbose:
+            interval = "" if result.rank.low is None else " ({1:+.3f} … {2:+.3f})"
+            shown = f"{{0:+.3f}}{interval}".format(*result.rank)
+            print(f"{self.num_timesteps:,} timesteps: rank reward {shown}")
         self.logger.record("time/total_timesteps", self.num_timesteps, exclude="tensorboard")
         self.logger.dump(self.num_timesteps)
         go_on = True

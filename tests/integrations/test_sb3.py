@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -400,7 +401,9 @@ def learner(tmp_path, **arguments):
     return model, callback
 
 
-def test_callback_evaluates_on_the_same_deals_and_keeps_the_best_model(tmp_path, monkeypatch):
+def test_callback_evaluates_on_the_same_deals_and_keeps_the_best_model(
+    tmp_path, monkeypatch, capsys
+):
     model, callback = learner(
         tmp_path, eval_freq=16, best_model_save_path=tmp_path / "best", options={"max_steps": 99}
     )
@@ -428,6 +431,19 @@ def test_callback_evaluates_on_the_same_deals_and_keeps_the_best_model(tmp_path,
     assert rows["evalrank"] == pytest.approx(means)
     assert rows["evalrank_low"] == pytest.approx([rank.low for _, rank, _ in seen])
     assert rows["evalrank_high"] == pytest.approx([rank.high for _, rank, _ in seen])
+    assert "rank reward" not in capsys.readouterr().out
+
+
+def test_a_verbose_callback_prints_every_evaluation(tmp_path, capsys):
+    model, callback = learner(tmp_path, eval_freq=8, verbose=1)
+    model.learn(128, callback=callback)
+    lines = re.findall(
+        r"^([\d,]+) timesteps: rank reward ([+-]\d\.\d{3}) \(.+ … .+\)$",
+        capsys.readouterr().out,
+        re.MULTILINE,
+    )
+    assert [timesteps for timesteps, _ in lines] == ["64", "128"]
+    assert float(lines[-1][1]) == pytest.approx(callback.last_mean_reward, abs=5e-4)
 
 
 @pytest.mark.parametrize("is_batch", [True, False])

@@ -46,7 +46,8 @@ class EnvironmentSection(Section):
     num_players: int | tuple[int, int] = _by_game("all table sizes of the game")
     """number of players: one number, or the lowest and the highest"""
     table_weights: tuple[Weight, ...] | None = None
-    """how often each number of players is played, from the lowest on; null: equally often"""
+    """shares of the games that are played at a time with each number of players, from the lowest
+    on, and so of their decisions: short games are played more often; null: equal ones"""
     options: dict[str, Any] = Field(default_factory=dict)
     """the game's options, and `memory` and `features` of the learner's observation"""
 
@@ -82,8 +83,8 @@ class PoolSection(OpponentsSection):
         alias="self",
         json_schema_extra={"default": "0 where `pool` or `agents` are given, 1 otherwise"},
     )
-    """share of games in which the learner holds every seat, and learns from all; in the others it
-    holds one"""
+    """share of the games that are played at a time in which the learner holds every seat, and
+    learns from all; in the others it holds one"""
     block_size: Count = 32
     """games of a block, which have the same players until a snapshot"""
     pool_size: Count = 8
@@ -368,8 +369,9 @@ class Config(GameConfig):
         return self
 
     def check_agents(self, agents: Mapping[str, Agent], view: View) -> None:
-        """Check that the weights of an imitated policy can be copied, and that there is memory."""
-        self._check_memory()
+        """Check that the weights of an imitated policy can be copied, and that there is memory for
+        the networks."""
+        self.check_memory(with_rollout=False)
         imitation, hidden = self.imitation, self.network.hidden
         if not imitation.decisions:
             return
@@ -396,15 +398,9 @@ class Config(GameConfig):
             features = features_of(load_game(self.game), self.network.logits)
             sums_over_features(*agent.network.layers[-1], features)
 
-    def _plays_on_a_gpu(self) -> bool:
-        if self.rollouts != "auto":
-            return self.rollouts == "device"
-        from torch import cuda  # which a configuration is read without
-
-        return self.device != "cpu" and cuda.is_available()
-
-    def _check_memory(self) -> None:
-        """What the rollout and the networks take at least must fit into the machine's memory."""
+    def check_memory(self, with_rollout: bool) -> None:
+        """Raise a ValueError if what the networks take at least, and the rollout where it is not on
+        a GPU, does not fit into the machine's memory."""
         if not hasattr(os, "sysconf"):
             return
         game, network = load_game(self.game), self.network
@@ -415,7 +411,7 @@ class Config(GameConfig):
         _, seats = game.check_player_range(self.environment.num_players)
         dense = 4 * (3 + self.opponents.own * (seats - 1))
         values = (inputs + game.num_actions) * self.environment.num_envs
-        rollout = 0 if self._plays_on_a_gpu() else values * (self.ppo.n_steps + dense)
+        rollout = values * (self.ppo.n_steps + dense) if with_rollout else 0
         sizes = [inputs, *network.hidden, game.num_actions]
         weights = 4 * 4 * 2 * sum(a * b for a, b in pairwise(sizes))  # with gradient and moments
         needed, there = rollout + weights, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
