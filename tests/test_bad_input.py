@@ -473,6 +473,9 @@ def test_wrong_actions_of_the_vector_of_seats_change_nothing(game):
     vector = SingleSeatVectorEnv(game.name, 4, on_illegal="raise")
     with pytest.raises(gymnasium.error.ResetNeeded, match="reset"):
         vector.step(np.zeros(4, np.int64))
+    for env in (vector, SingleSeatEnv(game.name)):
+        with pytest.raises(gymnasium.error.ResetNeeded, match="before action_masks"):
+            env.action_masks()
     _, infos = vector.reset(seed=2)
     before = vector._games.arena.states.tobytes()
     for message, many in wrong_actions(game, infos["action_mask"]).items():

@@ -21,6 +21,7 @@ from benchmarks import all_agents, report, strength
 from benchmarks.tables import TABLES, learning
 from benchmarks.tables.learning import without_folders
 from card_envs.agents import make_agent, policy_path, shipped_policies
+from card_envs.agents.identity import hash_of_agent
 from card_envs.agents.network import write_policy
 from card_envs.contract.options import View
 from card_envs.evaluation import run_tournament, tables_of
@@ -368,6 +369,7 @@ def test_cards_say_how_the_policies_were_made(game):
         found = (config.name, config.game, config.seed)
         assert found == (short_names([name])[0], game.id, card["seed"])
         assert {"decisions", "hours", "machine", "versions", "strength"} <= set(card)
+        assert card["strength"]["sha256"] == hash_of_agent(name, game)
         assert card["commands"][0].startswith("python -m training.train ")
         assert re.fullmatch("[0-9a-f]{7,}", card["commit"])
         if name in shipped_policies(game) and is_there(card["commit"]):  # not in a shallow clone

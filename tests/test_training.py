@@ -1,5 +1,6 @@
 """Training: configurations, imitation, runs that resume, export, shipping."""
 
+import copy
 import json
 import os
 import re
@@ -24,6 +25,7 @@ import training
 from benchmarks.tables import TABLES, committed, readme
 from benchmarks.tables.keys import config_table
 from card_envs.agents import NetworkAgent, choose, make_agent, shipped
+from card_envs.agents.identity import hash_of_agent
 from card_envs.agents.network import write_policy
 from card_envs.contract.agent import turn_of
 from card_envs.contract.game import Game
@@ -582,7 +584,11 @@ def test_a_policy_is_imitated_whatever_the_rows_are(tmp_path):
         imitation = f"imitation={{agent: {path}, decisions: 64, temperature: 1.0}}"
         learner = make_learner(run := tiny_run(SMALL, HERE, f"rows={rows}", imitation))
         learner.begin()
+        before = copy.deepcopy(learner.networks.actor.state_dict())
         imitate(learner, run.agents[path], quiet=True)
+        after = learner.networks.actor.state_dict()
+        assert all(weights.isfinite().all() for weights in after.values())
+        assert not all(torch.equal(weights, before[name]) for name, weights in after.items())
 
 
 @pytest.mark.parametrize(
@@ -1496,6 +1502,7 @@ def test_shipping_puts_strength_on_the_card(tmp_path, monkeypatch, capsys):
     assert card["curve"] == run.progress
     assert "| 0 | " in TABLES["policies"](card)  # the decisions before the first evaluation
     assert card["strength"]["command"].endswith("ship RUN --deals 2 --seed 5")
+    assert card["strength"]["sha256"] == hash_of_agent(str(run.policy_path), SMALL)
     assert "| `ppo` | `ppo_v1` |" in TABLES["policies"](card)
     page = tmp_path / "README.md"
     monkeypatch.setattr(readme, "README", page)

@@ -227,8 +227,8 @@ class PPO:
     Attributes:
         decisions: Decisions taken so far, forced ones not counted.
         iteration: Updates made so far.
-        done: Says which share of the training is done, which schedules follow: by default that of
-            the configuration's decisions.
+        share_done: Says which share of the training is done, which schedules follow: by default
+            that of the configuration's decisions.
         average: The exponential moving average of the networks that is evaluated and exported.
         anchor: The one that the KL term pulls to.
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from card_envs.agents import shipped_policies
+from card_envs.agents.identity import hash_of_agent
 from card_envs.agents.shipped import policies_folder, policy_versions
 from card_envs.commands import arguments, running
 from card_envs.contract.game import Game
@@ -133,6 +134,7 @@ def _ship(run: Run[Any], shipped: Path, deals: int, seed: int) -> None:
     card["strength"] = {
         "command": f"python -m training.ship RUN --deals {deals} --seed {seed}",
         "machine": machine(),
+        "sha256": hash_of_agent(policy, game),
         "deals": deals,
         "seed": seed,
         **strength(game, policy, deals, seed, run.rules),

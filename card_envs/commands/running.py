@@ -43,7 +43,8 @@ _Main = Callable[[Sequence[str] | None], int | None]
 def handling(
     handler: Callable[[int, FrameType | None], None], numbers: Iterable[int]
 ) -> Iterator[None]:
-    """Within it these signals call the handler; outside the main thread it changes nothing."""
+    """A context in which these signals call the handler; outside the main thread it changes
+    nothing."""
     before = {}
     for number in numbers:
         with suppress(ValueError):  # signals are the main thread's
@@ -96,7 +97,8 @@ def _stopping_interrupts() -> Iterator[None]:
 
 @contextmanager
 def _printing_anything() -> Iterator[None]:
-    """Within it, a character that the encoding of the output lacks is printed as another one."""
+    """A context in which a character that the encoding of the output lacks is printed as another
+    one."""
     before: list[tuple[io.TextIOWrapper, str | None]] = []
     for stream, errors in ((sys.stdout, "replace"), (sys.stderr, "backslashreplace")):
         if isinstance(stream, io.TextIOWrapper):

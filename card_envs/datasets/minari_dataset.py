@@ -226,7 +226,7 @@ class MinariWriter:
 
 @contextmanager
 def _datasets_in(folder: Path) -> Iterator[None]:
-    """Within it, Minari creates datasets in a folder."""
+    """A context in which Minari creates datasets in a folder."""
     before = os.environ.get(_ROOT)
     os.environ[_ROOT] = str(folder)
     try:

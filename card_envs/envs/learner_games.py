@@ -242,6 +242,16 @@ class LearnerGames(OneThread):
         is_legal: NDArray[np.bool_] = mask[games, actions] != 0
         return is_legal
 
+    def action_masks(self) -> NDArray[np.int8]:
+        """Which actions are legal now (N, A), all 0 for a game that is over.
+
+        Raises:
+            gymnasium.error.ResetNeeded: No game has begun.
+        """
+        if not self.has_begun:
+            raise gymnasium.error.ResetNeeded("reset() needs to be called before action_masks()")
+        return self.arena.action_mask.copy()
+
     def check_unbroken(self) -> None:
         """ResetNeeded if an error of an opponent has left games between two decisions."""
         if self._is_broken:

@@ -178,8 +178,9 @@ class SingleSeatEnv(SeatEnv[Observation, np.int64]):
         return {"observation": observation, "action_mask": self.action_masks()}, info
 
     def action_masks(self) -> NDArray[np.int8]:
-        """Which actions are legal now: int8 (A,), all 0 when the game is over."""
-        mask: NDArray[np.int8] = self._games.arena.action_mask[0].copy()
+        """Which actions are legal now: int8 (A,), all 0 when the game is over; ResetNeeded before
+        the first ``reset``."""
+        mask: NDArray[np.int8] = self._games.action_masks()[0]
         return mask
 
     def action_name(self, action: int) -> str:

@@ -322,8 +322,9 @@ class SingleSeatVectorEnv(Undivided, VectorEnv[Observation, NDArray[np.int64], N
         return _with_flags({"final_obs": final_obs, "final_info": final_info}, over)
 
     def action_masks(self) -> NDArray[np.int8]:
-        """Which actions are legal now: int8 (N, A), all 0 for a game that is over."""
-        return self._games.arena.action_mask.copy()
+        """Which actions are legal now: int8 (N, A), all 0 for a game that is over; ResetNeeded
+        before the first ``reset``."""
+        return self._games.action_masks()
 
     def action_name(self, action: int) -> str:
         """An action in words."""

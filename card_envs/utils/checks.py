@@ -74,7 +74,7 @@ def check_number(name: str, value: Any, low: float = -math.inf, high: float = ma
 
 @contextmanager
 def memory_for(num_envs: int) -> Iterator[None]:
-    """Within it, arrays for this many games are made.
+    """A context in which arrays for this many games are made.
 
     Raises:
         MemoryError: There is not enough memory; the message names ``num_envs``.

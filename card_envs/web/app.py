@@ -435,7 +435,8 @@ _UNREADABLE = "the game is kept, but its file cannot be read; the server's log s
 
 
 def _whole() -> anyio.CancelScope:
-    """Within it a table is changed, and all are told, even if the page that asked is cut off."""
+    """A context in which a change of a table is finished, and all are told of it, even if the page
+    that asked is cut off."""
     return anyio.CancelScope(shield=True)
 
 

@@ -119,10 +119,12 @@ def test_the_page_knows_no_game(client):
     """Its sources name no game, and nothing in them stands for one."""
     words = [game.id for game in ALL_GAMES] + [game.title for game in ALL_GAMES]
     words += ["beaver", "giraffe", "orca", "owl"]
-    for path in (PACKAGE / "web").rglob("*.*"):
-        if path.suffix in (".py", ".js", ".css", ".html"):
-            text = path.read_text(encoding="utf-8").lower()
-            assert not [word for word in words if re.search(rf"\b{word.lower()}\b", text)], path
+    kinds = (".py", ".js", ".css", ".html")
+    sources = [path for path in (PACKAGE / "web").rglob("*.*") if path.suffix in kinds]
+    assert {path.suffix for path in sources} == {*kinds}
+    for path in sources:
+        text = path.read_text(encoding="utf-8").lower()
+        assert not [word for word in words if re.search(rf"\b{word.lower()}\b", text)], path
 
 
 # ---------------------------------------------------------------------------------------------
