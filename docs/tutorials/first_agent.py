@@ -2,7 +2,7 @@
 """
 # Train your first agent
 
-From a configuration to an agent that plays, in a few minutes: most of them are the training. You
+From a configuration to an agent that plays, in a few minutes, most of them spent on training. You
 need a [clone](../../README.md) with what `make demo` installs, and no GPU.
 """
 

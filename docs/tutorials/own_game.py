@@ -79,7 +79,7 @@ print("points:", states["standing"][0, :3], "after", states["steps"][0], "decisi
 ## Third hour: what a player sees
 
 The observation is declared as fields: whatever is public or the player's own, and nothing else.
-There is a PettingZoo environment now, in which to look at it by name.
+There is a PettingZoo environment now, in which the observation can be read by name.
 """
 
 # %%

@@ -36,8 +36,9 @@ torch.set_num_threads(1)  # batches this small are computed faster by one
 
 `make_vec_env` is a `VecEnv` of Stable-Baselines3: 256 games in one compiled loop, opponents
 included, and the action masks where MaskablePPO looks for them. The learner's seat is drawn for
-each game. `reward="score"` pays the points of every round, which says more often than the final
-rank what was good; moves with a single legal action are made for the learner (`skip_forced`).
+each game. `reward="score"` pays the points of every round, so the learner is told more often what
+was good than by the final rank; moves with a single legal action are made for the learner
+(`skip_forced`).
 """
 
 # %%
