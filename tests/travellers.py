@@ -139,7 +139,7 @@ def begin_seat(env: Any) -> None:
 
 def use_seat(env: Any) -> list[Any]:
     seen: list[Any] = []
-    if not env.action_masks().any():
+    if not env._games.has_begun:
         seen.append(env.reset(seed=1))
     seen += [env.render(), *(_step_seat(env) for _ in range(_AFTER)), env.reset(), env.render()]
     env.close()
