@@ -4,7 +4,7 @@
 
 A search in 40 lines: try the policy's likeliest actions in worlds that agree with what the player
 knows, let the policy play each world out, take the action that does best. `clone()` copies a game,
-`determinize` redraws in the copy what the player cannot know, and `ppo` plays. The package's own
+`determinize` redraws in the copy what the player cannot know, and a policy plays. The package's own
 [`search:N`](../search.md) is the same idea in compiled code; this one is yours to change.
 """
 
@@ -18,6 +18,7 @@ from card_envs.evaluation import deal_seeds, estimate_mean
 # %% tags=["parameters"]
 GAME = "franks_zoo"
 PLAYERS = 3
+POLICY = "ppo_v3"  # which does not change, as `ppo` may
 OPTIONS = {"target_score": 1}  # one round: rollouts to the end are short
 CANDIDATES = 4
 WORLDS = 8
@@ -36,7 +37,7 @@ several noisy means the greatest is often only the luckiest.
 
 # %%
 game = card_envs.load_game(GAME)
-ppo = make_agent("ppo", game)
+policy = make_agent(POLICY, game)
 
 
 def value(env, action, seed):
@@ -45,14 +46,14 @@ def value(env, action, seed):
     world.determinize(agent, seed)
     world.step(action)
     while world.legal_actions():
-        world.step(choose(ppo, game, world.states))
+        world.step(choose(policy, game, world.states))
     return world.rewards[agent]
 
 
 def search(env, seed):
     """The action that does best over the worlds of a seed."""
-    turn = turn_of(game, env.states, np.array([0]), ppo.view)
-    order = np.argsort(-ppo.probabilities(turn)[0], kind="stable")
+    turn = turn_of(game, env.states, np.array([0]), policy.view)
+    order = np.argsort(-policy.probabilities(turn)[0], kind="stable")
     candidates = [int(action) for action in order[:CANDIDATES] if turn.action_mask[0, action]]
     if len(candidates) == 1:
         return candidates[0]
@@ -86,13 +87,13 @@ def play(deal, seat):
     while env.legal_actions():
         decision += WORLDS
         is_own = env.agent_selection == env.possible_agents[seat]
-        env.step(search(env, decision) if is_own else choose(ppo, game, env.states))
+        env.step(search(env, decision) if is_own else choose(policy, game, env.states))
     return env.rewards[env.possible_agents[seat]]
 
 
 ranks = [[play(int(deal), seat) for seat in range(PLAYERS)] for deal in deal_seeds(1, DEALS)]
 rank = estimate_mean(np.mean(ranks, axis=1))
-print(f"The search among {PLAYERS - 1} ppo, {DEALS} deals: rank reward {rank.mean:+.3f}")
+print(f"The search among {PLAYERS - 1} {POLICY}, {DEALS} deals: rank reward {rank.mean:+.3f}")
 print(f"95% interval: {rank.low:+.3f} … {rank.high:+.3f}")
 
 # %% [markdown]
