@@ -20,7 +20,6 @@ from helpers import EACH_GAME, kit_of, needs_training
 from PIL import Image, ImageSequence
 
 from benchmarks import tables
-from benchmarks.tables.pages import OTHERS, PLACE, with_tables
 from card_envs.games import about, guide_file
 
 ROOT = Path(__file__).parent.parent
@@ -134,6 +133,13 @@ def hooks(monkeypatch):
 
 
 @pytest.fixture
+def page_tables():
+    """The tables of the pages."""
+    pytest.importorskip("pydantic")
+    return importlib.import_module("benchmarks.tables.pages")
+
+
+@pytest.fixture
 def guides(monkeypatch):
     """What is generated of the pages of games."""
     pytest.importorskip("PIL")
@@ -141,11 +147,11 @@ def guides(monkeypatch):
     return importlib.import_module("guides")
 
 
-def test_every_table_is_on_one_page():
+def test_every_table_is_on_one_page(page_tables):
     """Every kind of committed results, and whatever else pages show."""
-    names = [name for page in PAGES for name in PLACE.findall(page.read_text("utf-8"))]
+    names = [name for page in PAGES for name in page_tables.PLACE.findall(page.read_text("utf-8"))]
     committed = [kind for kind in tables.TABLES if tables.committed(kind)]
-    assert sorted(names) == sorted([*committed, *OTHERS])
+    assert sorted(names) == sorted([*committed, *page_tables.OTHERS])
     folders = ("benchmarks", "training")  # a built site has a folder of this name, too
     files = {path.stem for name in folders for path in (ROOT / name / "results").glob("*.json")}
     shown = {f"{kind}_{game}" for kind in committed for game in tables.committed(kind)}
@@ -153,22 +159,22 @@ def test_every_table_is_on_one_page():
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_pages_hold_the_tables_of_what_is_committed_now(page):
+def test_pages_hold_the_tables_of_what_is_committed_now(page_tables, page):
     """After a change: ``python -m benchmarks.tables --pages``."""
     text = page.read_text("utf-8")
-    assert with_tables(text) == text
+    assert page_tables.with_tables(text) == text
 
 
-def test_a_page_shows_the_tables_of_all_results():
+def test_a_page_shows_the_tables_of_all_results(page_tables):
     page = (DOCS / "results.md").read_text("utf-8")
     for kind in ("policies", "strength", "all_agents", "best_response"):
         for game, measured in tables.committed(kind).items():
             table = tables.TABLES[kind](measured)
             assert f"\n### {tables.title_of(game)}\n\n{table}\n" in page
     old = page.replace("| `ppo` |", "| `nobody` |")
-    assert with_tables(old) == page != old
+    assert page_tables.with_tables(old) == page != old
     with pytest.raises(ValueError, match="no committed results of 'nothing'"):
-        with_tables("<!-- table: nothing -->\n<!-- end -->\n")
+        page_tables.with_tables("<!-- table: nothing -->\n<!-- end -->\n")
 
 
 def test_links_lead_to_pages_of_the_site_or_to_the_repository(hooks):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.tables import ROOT, TABLES, committed, kind_of, pages, readme
+from benchmarks.tables import ROOT, TABLES, committed, kind_of, readme
 from card_envs.commands import arguments, running
 from card_envs.utils.files import write_text
 from training.runs.records import read_json
@@ -25,6 +25,8 @@ def main(argv: Sequence[str] | None) -> None:
     if args.pages == bool(args.files):
         parser.error("give files, or --pages")
     if args.pages:
+        from benchmarks.tables import pages  # needs what training needs; files are shown without
+
         text = readme.updated_readme(committed("policies"), committed("search"))
         write_text(readme.README, text)
         for page in sorted((ROOT / "docs").rglob("*.md")):

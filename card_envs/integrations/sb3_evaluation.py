@@ -18,6 +18,7 @@ from card_envs.contract.game import Game
 from card_envs.contract.options import View
 from card_envs.evaluation import deal_seeds, evaluate
 from card_envs.evaluation.deals import check_agent, check_evaluation_options
+from card_envs.evaluation.display import with_interval
 from card_envs.games import load_game
 from card_envs.integrations.export import Sb3Input, check_sb3_input, given_view, view_of
 from card_envs.utils.checks import check_whole_number
@@ -233,8 +234,7 @@ class DealsEvalCallback(EventCallback):
                 self.logger.record(f"eval/{key}", value)
         self.logger.record("eval/win", result.win.mean)
         if self.verbose:
-            interval = "" if result.rank.low is None else " ({1:+.3f} … {2:+.3f})"
-            shown = f"{{0:+.3f}}{interval}".format(*result.rank)
+            shown = with_interval(result.to_json(), "rank")
             print(f"{self.num_timesteps:,} timesteps: rank reward {shown}")
         self.logger.record("time/total_timesteps", self.num_timesteps, exclude="tensorboard")
         self.logger.dump(self.num_timesteps)
