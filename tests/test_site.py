@@ -149,7 +149,8 @@ def guides(monkeypatch):
 
 def test_every_table_is_on_one_page(page_tables):
     """Every kind of committed results, and whatever else pages show."""
-    names = [name for page in PAGES for name in page_tables.PLACE.findall(page.read_text("utf-8"))]
+    texts = [page.read_text("utf-8") for page in page_tables.PAGES]
+    names = [name for text in texts for name in page_tables.PLACE.findall(text)]
     committed = [kind for kind in tables.TABLES if tables.committed(kind)]
     assert sorted(names) == sorted([*committed, *page_tables.OTHERS])
     folders = ("benchmarks", "training")  # a built site has a folder of this name, too
@@ -158,7 +159,7 @@ def test_every_table_is_on_one_page(page_tables):
     assert files == {name for name in shown if not name.startswith("policies_")}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=name_of)
 def test_pages_hold_the_tables_of_what_is_committed_now(page_tables, page):
     """After a change: ``python -m benchmarks.tables --pages``."""
     text = page.read_text("utf-8")
@@ -175,6 +176,8 @@ def test_a_page_shows_the_tables_of_all_results(page_tables):
     assert page_tables.with_tables(old) == page != old
     with pytest.raises(ValueError, match="no committed results of 'nothing'"):
         page_tables.with_tables("<!-- table: nothing -->\n<!-- end -->\n")
+    with pytest.raises(ValueError, match="needs one place for a table"):
+        page_tables.with_tables("<!-- table: overview -->\nand no end")
 
 
 def test_links_lead_to_pages_of_the_site_or_to_the_repository(hooks):

@@ -22,7 +22,8 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tiny_runs import TINY, tiny_config, tiny_run
 
 import training
-from benchmarks.tables import TABLES, committed, readme
+from benchmarks.tables import TABLES, committed
+from benchmarks.tables.overview import overview
 from benchmarks.tables.keys import config_table
 from card_envs.agents import NetworkAgent, choose, make_agent, shipped
 from card_envs.agents.identity import hash_of_agent
@@ -1504,13 +1505,7 @@ def test_shipping_puts_strength_on_the_card(tmp_path, monkeypatch, capsys):
     assert card["strength"]["command"].endswith("ship RUN --deals 2 --seed 5")
     assert card["strength"]["sha256"] == hash_of_agent(str(run.policy_path), SMALL)
     assert "| `ppo` | `ppo_v1` |" in TABLES["policies"](card)
-    page = tmp_path / "README.md"
-    monkeypatch.setattr(readme, "README", page)
-    page.write_text("no place for a table")
-    with pytest.raises(ValueError, match="needs one place for a table"):
-        readme.updated_readme({SMALL.id: card}, {})
-    page.write_text("<!-- results -->\n<!-- end -->\n")
-    assert f"| {SMALL.title} | " in readme.updated_readme({SMALL.id: card}, {})
+    assert f"\n| {SMALL.title} | " in overview({SMALL.id: card}, {})
     rows = card["strength"]["results"]
     scripted = ["heuristic"] if SMALL.heuristic else []
     tables = [*(("ppo", name) for name in [*scripted, earlier, "random"])]
@@ -1572,13 +1567,10 @@ def test_shipped_policies_have_their_cards_and_hold_what_they_say(game, monkeypa
         assert again["rank_ci95"][0] < row["rank_ci95"][1] + 0.02
 
 
-def test_the_readmes_results_are_those_of_the_cards():
-    """After a change: ``python -m benchmarks.tables --pages``."""
+def test_the_overview_is_of_the_cards():
     cards, searches = committed("policies"), committed("search")
     assert set(cards) == {param.id for param in SHIPPED}
-    text = readme.README.read_text(encoding="utf-8")
-    assert readme.updated_readme(cards, searches) == text
-    rows = text.splitlines()
+    rows = overview(cards, searches).splitlines()
     for (game,) in (param.values for param in SHIPPED):
         means = {
             m["opponents"]: m for m in cards[game.id]["strength"]["means"] if m["name"] == "ppo"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.tables import ROOT, TABLES, committed, kind_of, readme
+from benchmarks.tables import TABLES, kind_of
 from card_envs.commands import arguments, running
 from card_envs.utils.files import write_text
 from training.runs.records import read_json
@@ -27,9 +27,7 @@ def main(argv: Sequence[str] | None) -> None:
     if args.pages:
         from benchmarks.tables import pages  # needs what training needs; files are shown without
 
-        text = readme.updated_readme(committed("policies"), committed("search"))
-        write_text(readme.README, text)
-        for page in sorted((ROOT / "docs").rglob("*.md")):
+        for page in pages.PAGES:
             text = page.read_text(encoding="utf-8")
             if (renewed := pages.with_tables(text)) != text:
                 write_text(page, renewed)

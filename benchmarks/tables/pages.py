@@ -1,4 +1,4 @@
-"""The tables of the documentation's pages: results, keys of configurations, games in words."""
+"""The tables of README.md and of docs/: results, keys of configurations, games in words."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ import re
 from collections.abc import Callable
 
 from benchmarks import leaderboard
-from benchmarks.tables import of_kind, texts
+from benchmarks.tables import ROOT, committed, of_kind, texts
 from benchmarks.tables.keys import config_table
+from benchmarks.tables.overview import overview
 from card_envs.utils.markdown import with_section
 from training.improvement.config import ImprovementConfig
 from training.runs.config import Config
+
+#: README.md and all pages in docs/.
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 
 #: Where a page holds a table.
 PLACE = re.compile(r"^<!-- table: (\w+) -->$", re.MULTILINE)
@@ -21,6 +25,7 @@ OTHERS: dict[str, Callable[[], str]] = {
     "leaderboard": leaderboard.tables,
     "improvement": lambda: config_table(ImprovementConfig),
     "lengths": texts.lengths,
+    "overview": lambda: overview(committed("policies"), committed("search")),
     "transcript": texts.transcript,
 }
 
