@@ -23,8 +23,8 @@ from tiny_runs import TINY, tiny_config, tiny_run
 
 import training
 from benchmarks.tables import TABLES, committed
-from benchmarks.tables.overview import overview
 from benchmarks.tables.keys import config_table
+from benchmarks.tables.overview import overview
 from card_envs.agents import NetworkAgent, choose, make_agent, shipped
 from card_envs.agents.identity import hash_of_agent
 from card_envs.agents.network import write_policy
