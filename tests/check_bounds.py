@@ -25,7 +25,6 @@ from helpers import (
     observation_of,
     option_sets,
     state_of,
-    table_sizes,
 )
 
 from card_envs.contract.game import Game
@@ -55,7 +54,7 @@ def play(game: Game) -> int:
     """Returns the number of decisions."""
     decisions = number = 0
     sets = option_sets(game, most=12)
-    sizes = table_sizes(game)
+    sizes = game.table_sizes
     other = game.new_states(1)
     while decisions < DECISIONS:
         # Every second game is one of the heuristic, or of what it would rather do.

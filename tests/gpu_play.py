@@ -14,7 +14,7 @@ from typing import Any
 
 import gpu_templates
 import numpy as np
-from helpers import kit_of, network_of, table_sizes
+from helpers import kit_of, network_of
 
 import card_envs
 from card_envs.contract.game import Game
@@ -31,7 +31,7 @@ SAMPLE = 19  # every how many steps hidden cards are redrawn, and the heuristic 
 
 def settings(game: Game) -> list[dict[str, Any]]:
     """Arguments of batches: mixed tables, all views, both dtypes; games that do not take long."""
-    sizes = table_sizes(game)
+    sizes = game.table_sizes
     short = kit_of(game).short_options
     whole = (sizes[0], sizes[-1])
     return [

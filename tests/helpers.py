@@ -67,11 +67,6 @@ def replayed(replay: Replay) -> Iterator[tuple[CardEnv, int]]:
             env.step(entry)
 
 
-def table_sizes(game: Game) -> range:
-    """The numbers of players that a game allows."""
-    return range(game.min_players, game.max_players + 1)
-
-
 def module_of(game: Game) -> Any:
     """The game's environment module, as users import it; what stands for it where there is none."""
     if kit_of(game).is_own:
@@ -509,7 +504,7 @@ TABLES = [
         ),
     )
     for game in ALL_GAMES
-    for n in table_sizes(game)
+    for n in game.table_sizes
 ]
 #: The same tables, of which `make test` plays only those of the two games of ``FEW_GAMES``.
 FEW_TABLES = [

@@ -28,7 +28,6 @@ from helpers import (
     observation_of,
     positions_of,
     stacked,
-    table_sizes,
     walk,
 )
 
@@ -87,7 +86,7 @@ def turn_in(game: Game) -> Turn:
     """Positions of all table sizes in which somebody is to move."""
     asked = [
         states
-        for num_players in table_sizes(game)
+        for num_players in game.table_sizes
         for states in positions_of(game, num_players)[:200]
         if not is_over(states)
     ]

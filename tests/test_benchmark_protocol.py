@@ -13,7 +13,7 @@ from pathlib import Path
 import jsonschema
 import numpy as np
 import pytest
-from helpers import ALL_GAMES, network_of, table_sizes
+from helpers import ALL_GAMES, network_of
 from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
@@ -90,7 +90,7 @@ def written(folder, capsys):
 @pytest.mark.parametrize("game", [GAME, DUEL])
 def test_scores_are_those_of_the_tables_played_one_by_one(game):
     result = run_benchmark(game, "random", TINY)
-    seeds, sizes = deal_seeds(TINY.seed, TINY.deals), table_sizes(game)
+    seeds, sizes = deal_seeds(TINY.seed, TINY.deals), game.table_sizes
     for rows, pair in ((result.among, 1), (result.gains, -1)):
         for row in rows:
             if row.name != MIXED:

@@ -22,12 +22,12 @@ AT_MOST = 150  # decisions of one game: all this is slow as plain Python
 
 def settings() -> list[tuple[Any, int, dict[str, Any]]]:
     """Every table size with several sets of options; together all of them occur."""
-    from helpers import ALL_GAMES, option_sets, table_sizes
+    from helpers import ALL_GAMES, option_sets
 
     chosen = []
     for game in ALL_GAMES:
         sets = option_sets(game, most=8, views=True)
-        sizes = table_sizes(game)
+        sizes = game.table_sizes
         for k in range(max(len(sets), len(sizes))):
             chosen.append((game, sizes[k % len(sizes)], sets[k % len(sets)]))
     return chosen

@@ -37,7 +37,6 @@ from helpers import (
     play_on,
     situations_in,
     snapshot,
-    table_sizes,
 )
 
 import card_envs
@@ -67,7 +66,7 @@ def variants_of(game: Game) -> dict[str, dict[str, Any]]:
 FROZEN_GAMES = [
     pytest.param(game, num_players, variant, id=f"{game.id}-{num_players}-{variant}")
     for game in ALL_GAMES
-    for num_players in table_sizes(game)
+    for num_players in game.table_sizes
     for variant in variants_of(game)
 ]
 
@@ -141,7 +140,7 @@ def test_much_happens_in_the_frozen_games(game):
         return
     for variant in variants_of(game):
         found = Counter[str]()
-        for num_players in table_sizes(game):
+        for num_players in game.table_sizes:
             found += situations_in(game, frozen_game(game, num_players, variant))
         assert set(found) == set(kit.situations) - set(kit.not_frozen.get(variant, ()))
 
@@ -247,9 +246,7 @@ def test_the_batch_plays_as_the_aec_environment(game):
     """Step by step: observations, masks, rewards, flags, and the games that follow (autoreset)."""
     mixed = (game.min_players, game.max_players)
     for number, options in enumerate(option_sets(game, views=True)):
-        sizes = (
-            mixed if number % 2 == 0 else list(table_sizes(game))[number % len(table_sizes(game))]
-        )
+        sizes = mixed if number % 2 == 0 else list(game.table_sizes)[number % len(game.table_sizes)]
         count, seed = 5, 2**64 - 3 if number == 0 else 10 * number
         steps = max(160, kit_of(game).usual_length)
         batch = card_envs.make_vec(game.name, count, sizes, **options)

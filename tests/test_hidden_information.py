@@ -27,7 +27,6 @@ from helpers import (
     snapshot,
     stacked,
     state_of,
-    table_sizes,
 )
 from hidden import (
     SEEDS,
@@ -238,7 +237,7 @@ def test_a_determinize_that_forgets_hidden_cards_is_caught(game, forgotten):
         states[forgotten] = kept
 
     with pytest.raises(AssertionError, match="never redrawn"):  # noqa: PT012
-        for num_players in reversed(table_sizes(game)):
+        for num_players in reversed(game.table_sizes):
             for states in positions_of(game, num_players):
                 check_hidden_parts_vary(game, states, 0, forgetful)
 

@@ -14,7 +14,7 @@ pytest.importorskip("torch")
 
 import torch
 from exploitability import exploitability
-from helpers import EACH_GAME, FEW_GAMES, SCRIPTED, SMALL, needs_training, table_sizes
+from helpers import EACH_GAME, FEW_GAMES, SCRIPTED, SMALL, needs_training
 from random_policies import policy_file, random_network
 from tiny_runs import tiny_run
 
@@ -183,7 +183,7 @@ def test_the_present_policy_stands_for_the_pool_until_there_is_a_snapshot():
 
 
 def test_all_table_sizes_are_played_by_their_weights():
-    sizes = table_sizes(SCRIPTED)
+    sizes = SCRIPTED.table_sizes
     weights = [3, *[0] * (len(sizes) - 2), 1]
     count = ["environment.num_envs=400", f"environment.table_weights={weights}"]
     num_players = games_of(SCRIPTED, *count).arena.states["num_players"]

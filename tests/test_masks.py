@@ -24,7 +24,6 @@ from helpers import (
     mean_length,
     module_of,
     play_on,
-    table_sizes,
 )
 
 import card_envs
@@ -176,7 +175,7 @@ def test_copies_keep_the_place_of_the_mask(game, copied):
 
 @few_games
 def test_a_loaded_game_has_the_masks_place_of_its_environment(game):
-    for num_players in table_sizes(game):
+    for num_players in game.table_sizes:
         default, flat = pair_of(game, num_players)
         for env in (default, flat):
             env.reset(seed=6)

@@ -28,7 +28,6 @@ from helpers import (
     kit_of,
     mask_of,
     observation_of,
-    table_sizes,
 )
 
 import card_envs
@@ -187,7 +186,7 @@ def test_the_games_show_all_that_there_is(game):
     texts = [playthrough(game, written) for written in kit.playthroughs]
     assert all("The game is over." in text for text in texts)
     sizes = {written["num_players"] for written in kit.playthroughs}
-    assert sizes == set(table_sizes(game)) or (not sizes and not kit.is_own)
+    assert sizes == set(game.table_sizes) or (not sizes and not kit.is_own)
     counts = {
         pattern: len(re.findall(pattern, "".join(texts), re.MULTILINE)) for pattern in kit.shown
     }

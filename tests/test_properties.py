@@ -30,7 +30,6 @@ from helpers import (
     situations_in,
     snapshot,
     state_of,
-    table_sizes,
     units_of,
     walk,
 )
@@ -312,7 +311,7 @@ def positions_for_all_values(game: Game) -> Iterator[tuple[int, np.ndarray]]:
     """Many positions, each with its number of players: of all tables, and special ones."""
     kit = kit_of(game)
     every = 9 if kit.usual_length > 20 else 1
-    for num_players in table_sizes(game):
+    for num_players in game.table_sizes:
         # About as many positions of each game, however long its games are.
         for seed in range(120 * 100 // max(100, kit.usual_length)):
             options: dict[str, Any] = {

@@ -26,7 +26,6 @@ from helpers import (
     option_sets,
     play_on,
     snapshot,
-    table_sizes,
 )
 
 import card_envs
@@ -208,7 +207,7 @@ def assert_same_game(env: CardEnv, other: CardEnv) -> None:
 @few_tables
 def test_a_saved_game_continues_with_its_own_players_and_options(game, num_players):
     """In an environment without a game, with a game that is over, and of another table."""
-    other_size = next((n for n in table_sizes(game) if n != num_players), num_players)
+    other_size = next((n for n in game.table_sizes if n != num_players), num_players)
     sets = option_sets(game, most=6)
     for number, options in enumerate(sets):
         env = module_of(game).env(num_players=num_players, **options)

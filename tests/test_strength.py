@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from helpers import ALL_GAMES, SCRIPTED, SHIPPED, SMALL, table_sizes
+from helpers import ALL_GAMES, SCRIPTED, SHIPPED, SMALL
 from random_policies import policy_file, random_network
 from tiny_runs import TINY
 
@@ -80,7 +80,7 @@ def played(tmp_path_factory, measured_with):
 def test_everybody_plays_everybody_at_every_table_size(played, agents):
     measured = json.loads(played[1])
     sizes = measured["by_num_players"]
-    assert [int(n) for n in sizes] == list(table_sizes(SCRIPTED))
+    assert [int(n) for n in sizes] == list(SCRIPTED.table_sizes)
     for players, size in sizes.items():
         tables = [tuple(agents.index(a) for a in table["agents"]) for table in size["tables"]]
         assert tables == tables_of(3, int(players))
@@ -112,7 +112,7 @@ def test_everybody_plays_everybody_at_every_table_size(played, agents):
 def test_finished_tables_are_not_played_again(played, measured_with, monkeypatch, capsys):
     folder, before = played
     files = sorted((folder / "cache").iterdir())
-    assert len(files) == sum(len(tables_of(3, n)) for n in table_sizes(SCRIPTED))
+    assert len(files) == sum(len(tables_of(3, n)) for n in SCRIPTED.table_sizes)
     calls = []
     play = strength.play_table
     monkeypatch.setattr(strength, "play_table", lambda *a: calls.append(a[0]) or play(*a))
@@ -350,7 +350,7 @@ def test_shipped_policies_are_stronger_than_their_predecessors(game):
             for row in before["results"]
             if (row["name"], row["opponents"]) == (short, "heuristic")
         ]
-        assert len(ranks) == len(table_sizes(game))
+        assert len(ranks) == len(game.table_sizes)
         assert means["heuristic"]["rank"] > np.mean(ranks)
 
 
@@ -395,7 +395,7 @@ def tiny_file(folder, game, **changes):
 @pytest.mark.slow
 def test_best_response_gains_from_a_weak_agent(tmp_path):
     path = tmp_path / "response.json"
-    sizes = list(table_sizes(SCRIPTED))[:2]
+    sizes = list(SCRIPTED.table_sizes)[:2]
     argv = [str(tiny_file(tmp_path, SCRIPTED)), "--against", "random", "heuristic"]
     argv += ["--players", *map(str, sizes), "--start", "heuristic", "--deals", "40"]
     argv += ["--search", "search:16", "--search-deals", "40"]
@@ -554,7 +554,7 @@ def test_study_compares_settings_over_seeds(tmp_path, monkeypatch, capsys):
     result = read_json(results)
     assert list(result["settings"]) == ["base", "larger", "small_tables"]
     assert result["imitated"] == "heuristic"
-    sizes = [str(n) for n in table_sizes(SCRIPTED)]
+    sizes = [str(n) for n in SCRIPTED.table_sizes]
     level = [0] * len(sizes)
     assert [*result["imitated_against"]["heuristic"].values()] == pytest.approx(level, abs=1e-9)
     assert min(result["imitated_against"]["random"].values()) > 0

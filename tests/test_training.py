@@ -16,7 +16,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from helpers import ALL_GAMES, EACH_GAME, SCRIPTED, SHIPPED, SMALL, kit_of, table_sizes
+from helpers import ALL_GAMES, EACH_GAME, SCRIPTED, SHIPPED, SMALL, kit_of
 from random_policies import policy_file, random_network
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tiny_runs import TINY, tiny_config, tiny_run
@@ -108,7 +108,7 @@ def test_every_configuration_is_valid(path, monkeypatch):
     run = Run(config_module.load(Config, path), HERE)
     if path.stem != "quickstart":
         assert run.game.id == path.stem
-        assert run.config.evaluation.players == tuple(table_sizes(run.game))
+        assert run.config.evaluation.players == tuple(run.game.table_sizes)
         assert run.config.opponents.own == 1  # pure self-play, from random weights
         assert not run.config.imitation.decisions
 
@@ -118,7 +118,7 @@ def test_a_game_alone_is_a_configuration(game):
     """What is not said follows from the game."""
     config = config_module.check(Config, {"game": game.id, "decisions": 1}, "here")
     assert config.environment.num_players == (game.min_players, game.max_players)
-    assert config.evaluation.players == tuple(table_sizes(game))
+    assert config.evaluation.players == tuple(game.table_sizes)
     names = {*config.opponents.agents, *config.evaluation.against, config.imitation.agent}
     assert names == {"random"} | ({"heuristic"} if game.heuristic else set())
     run = Run(config, HERE)
@@ -1511,7 +1511,7 @@ def test_shipping_puts_strength_on_the_card(tmp_path, monkeypatch, capsys):
     tables = [*(("ppo", name) for name in [*scripted, earlier, "random"])]
     tables += [(name, "random") for name in scripted]
     assert [(row["name"], row["opponents"], row["num_players"]) for row in rows] == [
-        (*table, players) for table in tables for players in table_sizes(SMALL)
+        (*table, players) for table in tables for players in SMALL.table_sizes
     ]
     assert all(row["truncated"] == 0 for row in rows)
     with pytest.raises(TypeError, match="houses"):  # the run's rules are those that are measured
@@ -1554,7 +1554,7 @@ def test_shipped_policies_have_their_cards_and_hold_what_they_say(game, monkeypa
     assert agent.view == View(card["memory"], card["features"])
     Config.model_validate(card["config"])
     rows = card["strength"]["results"]
-    sizes = list(table_sizes(game))
+    sizes = list(game.table_sizes)
     others = [*(["heuristic"] if game.heuristic else []), *predecessors(game), "random"]
     pairs = [("ppo", other) for other in others]
     pairs += [("heuristic", "random")] * (game.heuristic is not None)

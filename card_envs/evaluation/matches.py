@@ -129,7 +129,7 @@ def evaluate(
     check_table(agents, game)
     with agents_at_table(game, agents, seed) as (distinct, index_of):
         made = [distinct[k] for k in index_of]
-        played = play_deals(game, made, seeds, checked, agent_seed=seed, progress=progress)
+        played = play_deals(game, made, seeds, checked, progress=progress)
     ranks, wins = played.rank.mean(axis=1), played.win.mean(axis=1)
     results = [
         AgentResult(
