@@ -24,7 +24,7 @@ from typing import Any
 import jsonschema
 import numpy as np
 
-from card_envs.agents import imports, is_program, make_agent
+from card_envs.agents import make_agent, runs_code
 from card_envs.agents.identity import hash_of_agent
 from card_envs.commands import arguments, running
 from card_envs.engine.seeds import check_given_seed
@@ -110,12 +110,12 @@ class Entry:
         if abs(np.mean(by_deal) - result["rank"]) > _ROUNDING:
             raise ValueError(f"{name}: rank is not the mean over by_deal")
         agent, game = self.claim["agent"], load_game(name)
-        runs_code = is_program(agent) or imports(agent)
+        has_code = runs_code(agent)
         with chdir(self.folder):
             sha256 = hash_of_agent(agent, game)
-            if not runs_code:
+            if not has_code:
                 make_agent(agent, game)
-        if sha256 is None and runs_code:
+        if sha256 is None and has_code:
             raise ValueError(f"{agent!r} names no file beside the claim that could be hashed")
         if sha256 != result["sha256"] and is_current:
             raise ValueError(

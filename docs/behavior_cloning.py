@@ -7,15 +7,23 @@ import numpy as np
 import torch
 from torch import nn
 
-from card_envs.agents import FunctionAgent, is_program
+from card_envs import export_policy
+from card_envs.agents import runs_code
 from card_envs.evaluation import evaluate
 
 name, epochs, deals = sys.argv[1], *map(int, sys.argv[2:] or (10, 1000))
 torch.manual_seed(0)
 torch.set_num_threads(1)
 
+dataset = minari.load_dataset(name)
+agents = (metadata := dataset.storage.metadata["card_envs"])["agents"]
+if code := list(filter(runs_code, agents)):
+    sys.exit(
+        f"{name} names agents that run code, {', '.join(code)}: trust them, or do not evaluate"
+    )
+
 data = []
-for episode in (dataset := minari.load_dataset(name)).iterate_episodes():
+for episode in dataset.iterate_episodes():
     seen, legal = (episode.observations[key][:-1] for key in ("observation", "action_mask"))
     free = legal.sum(axis=1) > 1  # forced moves teach nothing
     wanted = (episode.infos or {}).get("choice", episode.actions)[: len(free)]
@@ -39,16 +47,8 @@ for epoch in range(1, epochs + 1):
         total += loss.item()
     print(f"epoch {epoch}: cross-entropy {total / batches:.4f}", flush=True)
 
-
-@torch.no_grad()
-def clone(observation, action_mask):
-    """The likeliest actions."""
-    return np.where(action_mask, network(torch.from_numpy(observation)), -np.inf).argmax(axis=1)
-
-
-table = dataset.storage.metadata["card_envs"]
-agents = table["agents"] if not any(map(is_program, table["agents"])) else sys.exit("programs play")
-options = {k: v for k, v in table["options"].items() if k not in ("num_players", "reward")}
-for agent in (FunctionAgent("clone", clone, **table["view"]), agents[0]):  # the same deals
-    result = evaluate(table["game"], [agent, *agents[1:]], deals, 1, options)
+export_policy(network, metadata["game"], "clone.safetensors", **metadata["view"])
+options = {k: v for k, v in metadata["options"].items() if k not in ("num_players", "reward")}
+for agent in ("clone.safetensors", agents[0]):  # on the same deals
+    result = evaluate(metadata["game"], [agent, *agents[1:]], deals, 1, options)
     print(f"{result.agents[0].name}: rank reward {result.agents[0].rank}")

@@ -907,7 +907,22 @@ class FirstLegal(FollowingAgent):
         self.listener.decide = lambda turn: turn.action_mask.argmax(axis=1)
 
     def follow(self, options):
+        self.options = options
         return self.listener
+
+
+@few_games
+def test_who_follows_knows_the_options_but_not_what_is_paid_where_it_plays(game):
+    known = []
+    for paid in ("rank", "score"):
+        agent = FirstLegal()
+        BaseTable(game, [agent] * game.min_players, seed=1, max_steps=6, reward=paid)
+        known.append(agent.options)
+    agent = FirstLegal()
+    play_deals(game, [agent] * game.min_players, [1], {"max_steps": 6})
+    assert known[0] == known[1] == agent.options
+    assert known[0]["max_steps"] == 6
+    assert known[0].keys() == {option.name for option in game.options} - {"reward"}
 
 
 @few_games

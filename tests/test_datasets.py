@@ -856,13 +856,14 @@ def test_the_script_that_the_page_shows_is_short():
     assert len(script.splitlines()) - script.count("\n\n") <= 46
 
 
-def clone(*words: str) -> subprocess.CompletedProcess[str]:
-    """Run the script on the dataset clone-v0."""
+def clone(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run the script on the dataset clone-v0, in a folder."""
     return subprocess.run(
         [sys.executable, str(ROOT / "docs" / "behavior_cloning.py"), "clone-v0", *words],
         capture_output=True,
         text=True,
         check=False,
+        cwd=folder,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
 
@@ -874,24 +875,29 @@ def clone(*words: str) -> subprocess.CompletedProcess[str]:
 def test_behavior_cloning(minari, capsys, tmp_path, options):
     agents = ["heuristic"] * GAME.min_players
     assert main(command("--minari", "clone-v0", *options, agents=agents)) == 0
-    done = clone("2", "2")
+    done = clone(tmp_path, "2", "2")
     assert done.returncode == 0
     losses = [float(loss) for loss in re.findall(r"cross-entropy ([\d.]+)", done.stdout)]
     assert len(losses) == 2
     assert losses[1] < losses[0]
-    assert re.search(r"^clone: rank reward MeanEstimate", done.stdout, re.MULTILINE)
+    assert re.search(r"^clone.safetensors: rank reward MeanEstimate", done.stdout, re.MULTILINE)
+    view = make_agent(tmp_path / "clone.safetensors", GAME).view
+    assert view.memory == ("none" if options else "perfect")
 
 
 @pytest.mark.slow
 @needs_training
 @needs_minari
-def test_behavior_cloning_does_not_start_the_programs_that_a_dataset_names(minari, tmp_path):
+@pytest.mark.parametrize("name", ["cmd:touch {started}", "trap.py:thing"])
+def test_behavior_cloning_runs_no_code_that_a_dataset_names(minari, tmp_path, name):
     started = tmp_path / "started"
+    (tmp_path / "trap.py").write_text(f"open({str(started)!r}, 'w').close()\n")
     assert main(command("--minari", "clone-v0", agents=["heuristic"] * GAME.min_players)) == 0
     metadata = minari.load_dataset("clone-v0").storage.metadata["card_envs"]
-    metadata["agents"][-1] = f"cmd:touch {started}"
+    metadata["agents"][-1] = name.format(started=started)
     minari.load_dataset("clone-v0").storage.update_metadata({"card_envs": metadata})
-    done = clone("1", "2")
+    done = clone(tmp_path, "1", "2")
     assert done.returncode == 1
-    assert done.stderr.strip().endswith("programs play")
+    assert "clone-v0 names agents that run code" in done.stderr
+    assert not done.stdout  # before it trains
     assert not started.exists()

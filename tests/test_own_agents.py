@@ -26,8 +26,8 @@ from card_envs.agents import (
     agent_names,
     as_agent,
     choose,
-    imports,
     make_agent,
+    runs_code,
 )
 from card_envs.agents.network import METADATA_KEY, NetworkAgent, metadata_of, write_policy
 from card_envs.agents.onnx import OnnxAgent, OnnxModel, RecurrentOnnxAgent
@@ -390,8 +390,11 @@ def test_names_that_import_are_told_apart():
         "search:64,policy=a:b",
         "search:8,policy=x,.py:Z",
         "search:8,proposer=x,y,.py:Z,worlds=3",
+        "cmd:a",
+        "cmd:a:b",
+        "cmd,seconds=2:a b",
     ):
-        assert imports(name), name
+        assert runs_code(name), name
     for name in (
         "random",
         "search:64",
@@ -399,14 +402,12 @@ def test_names_that_import_are_told_apart():
         "search:8,policy=runs/seed=1,threads=2/ppo.safetensors,worlds=4",
         r"search:8,policy=C:\x\p.safetensors",
         "runs/a,b",
-        "cmd:a:b",
-        "cmd,seconds=2:a b",
         "x/y.safetensors",
         "cuda:0",
         "x.onnx",
         "a b: c",
     ):
-        assert not imports(name), name
+        assert not runs_code(name), name
 
 
 def test_a_name_with_commas_does_not_hide_what_it_imports(tmp_path, monkeypatch):
@@ -418,7 +419,7 @@ def test_a_name_with_commas_does_not_hide_what_it_imports(tmp_path, monkeypatch)
     with pytest.raises(ValueError, match="has no Thing"):
         make_agent(name, GAME)
     assert Path("sprung").exists()
-    assert imports(name)
+    assert runs_code(name)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from hidden import redrawn
 from card_envs.agents import Agent, as_agent
 from card_envs.contract.agent import turn_of
 from card_envs.contract.options import View
+from card_envs.contract.outcome import REWARD_MODES
 from card_envs.envs import world, worlds
 from card_envs.evaluation import play_deals
 
@@ -88,7 +89,7 @@ def test_a_world_keeps_the_options_and_cannot_be_saved(game):
     game.rules.reset(states, 0, np.uint64(1), game.max_players, *game.encode_options(options))
     env = world(turn_of(game, states, np.array([0]), View()), 0, 2)
     given = {name: value for name, value in options.items() if value is not None}
-    assert env.options.items() >= given.items()
+    assert env.options.items() >= {**given, "reward": "rank"}.items()
     assert env.num_players == game.max_players
     for call in (env.save, env.clone().save, lambda: env.history):
         with pytest.raises(ValueError, match="a world has no history"):
@@ -106,10 +107,53 @@ def test_a_world_keeps_the_options_and_cannot_be_saved(game):
     for n in (0, 2.0):
         with pytest.raises(ValueError, match=f"n must be a whole number of at least 1, got {n}"):
             worlds(turn, 0, n, 1)
+        with pytest.raises(
+            ValueError, match=f"repeat must be a whole number of at least 1, got {n}"
+        ):
+            worlds(turn, 0, 2, 1, repeat=n)
+    for call in (world, lambda *given, **paid: worlds(*given[:2], 2, given[2], **paid)):
+        with pytest.raises(
+            ValueError, match="reward must be 'rank' or 'win' or 'score', got 'points'"
+        ):
+            call(turn, 0, 1, reward="points")
     for wrong in (env, {}):
         for call in (lambda w=wrong: world(w, 0, 1), lambda w=wrong: worlds(w, 0, 2, 1)):
             with pytest.raises(TypeError, match=r"a Turn is needed, such as turn_of\(game, "):
                 call()
+
+
+@few_games
+def test_a_world_pays_what_is_asked_for_whatever_the_game_pays(game):
+    """An agent that compares actions must not prefer others where an evaluation counts points."""
+    seen = []
+    for paid in REWARD_MODES:
+        states = begin(game, game.min_players, seed=3, reward=paid)
+        turn = turn_of(game, states, np.array([0]), View())
+        for reward in ({}, *({"reward": name} for name in REWARD_MODES)):
+            env, batch = world(turn, 0, 1, **reward), worlds(turn, 0, 1, 1, **reward)
+            batch.states[0] = env.states[0]
+            assert env.options["reward"] == reward.get("reward", "rank")
+            while legal := env.legal_actions():
+                action = legal[0]
+                env.step(action)
+                _, _, rewards, _, _ = batch.step(np.array([action]))
+                assert rewards[0, : game.min_players].tolist() == [*env.rewards.values()]
+            seen.append(tuple(env.rewards.values()))
+    n = len(REWARD_MODES) + 1
+    assert seen[:n] == seen[n : 2 * n] == seen[2 * n :]
+    assert seen[0] == seen[1]
+    assert len({*seen}) > 1
+
+
+@few_games
+def test_repeated_worlds_are_the_same_ones(game):
+    turn, _ = turn_in(game)
+    batch, once = worlds(turn, 0, 3, 5, repeat=4), worlds(turn, 0, 3, 5)
+    assert batch.num_envs == 12
+    assert batch.seeds.tolist() == np.repeat(once.seeds, 4).tolist()
+    assert batch.states.tobytes() == np.repeat(once.states, 4).tobytes()
+    assert np.array_equal(batch.observation, np.repeat(once.observation, 4, axis=0))
+    assert np.array_equal(batch.action_mask, np.repeat(once.action_mask, 4, axis=0))
 
 
 @few_games
@@ -148,16 +192,16 @@ class Rollouts(Agent):
         actions = []
         for i in range(len(turn)):
             legal = np.flatnonzero(turn.action_mask[i])
-            batch = worlds(turn, i, len(legal), self.seed)
+            batch = worlds(turn, i, 4, self.seed, repeat=len(legal))
             player = int(batch.current_player[0])
-            done, value = np.zeros(len(legal), bool), np.zeros(len(legal))
-            taken = legal
+            done, value = np.zeros(batch.num_envs, bool), np.zeros(batch.num_envs)
+            taken = np.tile(legal, 4)
             for _ in range(40):
                 _, action_mask, rewards, terminated, truncated = batch.step(taken)
                 value += np.where(done, 0.0, rewards[:, player])
                 done |= terminated | truncated
                 taken = action_mask.argmax(axis=1)
-            actions.append(legal[value.argmax()])
+            actions.append(legal[value.reshape(4, -1).mean(axis=0).argmax()])
         return np.array(actions)
 
 

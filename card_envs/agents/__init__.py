@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from card_envs.agents.function import FunctionAgent
-from card_envs.agents.imported import agent_of, imported_agent, imports, is_imported, own_name
+from card_envs.agents.imported import agent_of, imported_agent, is_imported, own_name, runs_code
 from card_envs.agents.network import NetworkAgent
 from card_envs.agents.onnx import onnx_agent
 from card_envs.agents.programs import ProgramAgent, is_program
@@ -54,10 +54,9 @@ __all__ = [
     "agent_names",
     "as_agent",
     "choose",
-    "imports",
-    "is_program",
     "make_agent",
     "policy_path",
+    "runs_code",
     "shipped_policies",
     "turn_of",
 ]

@@ -43,14 +43,15 @@ def is_imported(name: str) -> bool:
     return _NAME.fullmatch(name) is not None and not is_program(name) and not is_search(name)
 
 
-def imports(name: str) -> bool:
-    """Whether making the agent of that name may import code: itself, or as the policy of a search.
+def runs_code(name: str) -> bool:
+    """Whether the agent of that name may run code: a program, or what a module or a Python file
+    holds, also where the name is that of a search with such a policy.
 
-    What reads names from elsewhere, such as a configuration, asks this first.
+    What reads names from elsewhere, such as a configuration or a dataset, asks this first.
     """
     if is_search(name):
         return _THING_IN_SEARCH.search(name) is not None
-    return is_imported(name)
+    return is_imported(name) or is_program(name)
 
 
 def import_named(where: str) -> ModuleType:

@@ -137,7 +137,10 @@ class FollowingAgent(Agent):
 
     @abstractmethod
     def follow(self, options: Mapping[str, Any] | None) -> Follower:
-        """A follower of games with these options; None: they are unknown."""
+        """A follower of games with these options; None: they are unknown.
+
+        ``reward`` is not among them: it is no rule, and depends on where games are played.
+        """
 
     def act(self, turn: Turn) -> NDArray[np.int64]:
         """A legal action, or ``FORFEIT``, for each game of the turn (M,)."""
@@ -178,7 +181,8 @@ class Followers:
     """
 
     def __init__(self, options: Mapping[str, Any] | None) -> None:
-        self._options = options
+        known = None if options is None else {k: v for k, v in options.items() if k != "reward"}
+        self._options = known
         self._known: list[tuple[FollowingAgent, Follower]] = []
 
     def of(self, agent: FollowingAgent) -> Follower:

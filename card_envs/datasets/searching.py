@@ -64,7 +64,7 @@ def search_decisions(games: RecordedGames, agent: SearchAgent) -> Iterator[Searc
     agent.check_game(game)
     states = games.begin()
     states["reward_mode"] = RANK
-    follower = agent.follow(games.options)
+    follower = agent.follow(None)
     for i, seat in enumerate(games.seats.tolist()):
         follower.begin(states, i, [seat])
     returns = np.zeros((len(games), game.max_players), np.float64)

@@ -8,7 +8,7 @@ from contextlib import chdir, nullcontext
 from pathlib import Path
 from typing import Any
 
-from card_envs.agents import imports, is_program
+from card_envs.agents import runs_code
 from card_envs.agents.identity import name_without_folders, names_a_policy_file
 from card_envs.evaluation.benchmark import BenchmarkResult, about, claim, run_benchmark
 from card_envs.evaluation.deals import check_agent
@@ -69,7 +69,7 @@ def difference_from_play(path: Path, agent: str | None = None, *, progress: bool
     claimed = read_claim(path)
     protocol = Protocol.load(claimed["protocol"])
     name = claimed["agent"]
-    if agent is None and (is_program(name) or imports(name)):
+    if agent is None and runs_code(name):
         raise ValueError(
             f"{path} names {name!r}, which runs code: give it with --agent if you trust it"
         )

@@ -11,8 +11,7 @@ from typing import Any, TypeVar, get_args, get_origin
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
 
-from card_envs.agents import imports
-from card_envs.agents.programs import is_program
+from card_envs.agents import runs_code
 from card_envs.utils.words import did_you_mean
 
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -84,7 +83,7 @@ def refuse_code(data: dict[str, Any], path: str | Path) -> None:
 def _code_in(data: Any) -> str | None:
     """The first text in plain data, keys included, that names code or a program."""
     if isinstance(data, str):
-        return data if imports(data) or is_program(data) else None
+        return data if runs_code(data) else None
     parts = [*data.keys(), *data.values()] if isinstance(data, dict) else data
     found = map(_code_in, parts if isinstance(parts, list) else [])
     return next((text for text in found if text is not None), None)

@@ -16,7 +16,7 @@ import torch
 import yaml
 from filelock import FileLock, Timeout
 
-from card_envs.agents import NetworkAgent, imports, make_agent
+from card_envs.agents import NetworkAgent, make_agent, runs_code
 from card_envs.agents.network import Network, write_policy
 from card_envs.commands import arguments
 from card_envs.games import load_game
@@ -86,7 +86,7 @@ class Run(Generic[_Config]):
 
     def __getstate__(self) -> dict[str, Any]:
         # Another process imports an agent's code itself: it does not know the module.
-        kept = {name: agent for name, agent in self.agents.items() if not imports(name)}
+        kept = {name: agent for name, agent in self.agents.items() if not runs_code(name)}
         return {**vars(self), "agents": kept}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -283,14 +283,12 @@ class ProgramFollower(Follower):
 
     Args:
         agent: The program.
-        options: The games' options; None: unknown.
+        options: The games' options except ``reward``; None: unknown.
     """
 
     def __init__(self, agent: ProgramAgent, options: Mapping[str, Any] | None) -> None:
         self._agent = agent
-        # What is paid is no rule of the game, and evaluations ask for several at once.
-        own = None if options is None else {k: v for k, v in options.items() if k != "reward"}
-        self._options = own
+        self._options = options
         self._seats: dict[int, dict[int, _Seat]] = {}  # by game and player
 
     def begin(self, states: NDArray[np.void], i: int, players: Sequence[int]) -> None:
