@@ -174,7 +174,7 @@ def test_a_follower_remembers_what_others_did_in_the_round(game):
     num_players = game.min_players
     asked = []
 
-    def search_after(turn, past):
+    def search_after(turn, past, also):
         asked.append(past)
         return Mock(actions=turn.action_mask.argmax(axis=1))
 
@@ -291,7 +291,7 @@ def test_what_was_before_a_game_was_redrawn_is_forgotten(game):
     agent = searcher(game)
     asked = []
     found = Mock(actions=np.zeros(1, np.int64))
-    agent.search_after = lambda turn, past: asked.append(past) or found
+    agent.search_after = lambda turn, past, also: asked.append(past) or found
     states, past = next(
         (states, past)
         for states, past in course_of(game, game.min_players, 0)

@@ -20,6 +20,7 @@ from helpers import (
     mask_of,
     mid_game,
     network_of,
+    positions_of,
     stacked,
 )
 from hidden import redrawn
@@ -162,8 +163,9 @@ def test_parallel_searches_of_several_threads_take_turns(monkeypatch):
 @few_games
 def test_there_are_no_more_rollouts_than_that(game, candidates, rollouts, monkeypatch):
     agent = SearchAgent(game, rollouts=rollouts, candidates=candidates)
-    settings = agent._settings(1)
-    monkeypatch.setattr(agent, "_settings", lambda count: settings)
+    states = positions_in(game, 1)[0]
+    settings = agent._settings(turn_of(game, states, [0], agent.view))
+    monkeypatch.setattr(agent, "_settings", lambda turn, past, also: settings)
     for states in positions_in(game, 3):
         settings.values[:] = np.nan
         chosen_by(agent, game, states)
@@ -441,6 +443,38 @@ def test_what_is_searched_is_of_the_agents_game_and_has_a_past_for_each():
     for past in ([], [[], []]):
         with pytest.raises(ValueError, match=f"past must be that of 1 games, got {len(past)}"):
             SearchAgent(game, rollouts=2).search_after(turn, past)
+
+
+@each_game
+def test_an_action_is_tried_although_it_is_not_among_the_likeliest(game):
+    positions = [s for s in positions_of(game, game.min_players) if not is_over(s)]
+    states = max(positions, key=lambda s: mask_of(game, s).sum())
+    agent = SearchAgent(game, rollouts=8, candidates=2)
+    turn = turn_of(game, states, [0], agent.view)
+    usual = agent.search(turn)
+    legal = np.flatnonzero(turn.action_mask[0])
+    for action in legal.tolist():
+        for found in (agent.search(turn, [action]), agent.search_after(turn, [[]], [action])):
+            tried = np.flatnonzero(found.visits[0]).tolist()
+            assert action in tried
+            assert np.isfinite(found.values[0, action])
+            assert len(tried) == 2
+            if usual.visits[0, action]:
+                assert found.visits.tolist() == usual.visits.tolist()
+                assert found.actions == usual.actions
+    proposer = NetworkAgent(network_of(game), "proposer")
+    unlikely = SearchAgent(game, rollouts=8, min_probability=1.0, proposer=proposer)
+    for action in legal.tolist():  # beside the proposed one, if there is room
+        tried = np.flatnonzero(unlikely.search(turn, [action]).visits[0])
+        assert action in tried or not tried.size  # the proposed one alone
+        assert tried.size in (0, 2)
+    wrong = np.flatnonzero(turn.action_mask[0] == 0)[:1].tolist()
+    for also in ([-1], [game.num_actions], wrong or [-2]):
+        with pytest.raises(ValueError, match="also must be a legal action of each game, got"):
+            agent.search(turn, also)
+    for also in ([], [1.0], [int(legal[0])] * 2):
+        with pytest.raises(ValueError, match="actions must be whole numbers of shape"):
+            agent.search(turn, also)
 
 
 # ---------------------------------------------------------------------------------------------

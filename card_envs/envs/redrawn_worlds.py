@@ -37,10 +37,10 @@ class WorldBatch(BatchEngine):
         self._states[:] = self._record
         player, stream = int(self._record["current_player"][0]), np.uint64(mix(seeds[0]))
         each = self._repeat
-        seeds = [seed_in(stream, k) for k in range(self.num_envs // each)]
+        own = np.array([seed_in(stream, k) for k in range(self.num_envs // each)], np.uint64)
         #: uint64 (N,): ``world`` makes the world of index k with the seed ``seeds[k]``.
-        self.seeds = np.repeat(np.array(seeds, np.uint64), each)
-        for k, seed in zip(range(0, self.num_envs, each), self.seeds[::each], strict=True):
+        self.seeds = np.repeat(own, each)
+        for k, seed in zip(range(0, self.num_envs, each), own, strict=True):
             self.game.rules.determinize(self._states, k, player, seed)
             self._states[k + 1 : k + each] = self._states[k]
 

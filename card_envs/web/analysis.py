@@ -9,7 +9,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.agents import Agent, NetworkAgent, Turn
+from card_envs.agents import Agent, NetworkAgent, SearchAgent, Turn
+from card_envs.agents.search.follower import SearchFollower
 from card_envs.agents.search.rollouts import Found
 from card_envs.contract.agent import Follower, FollowingAgent, checked_choice, turn_of
 from card_envs.contract.game import Game
@@ -62,7 +63,11 @@ def advise(
         nonlocal found
         if not isinstance(asked, _Searcher):
             return agent.act(turn)
-        found = asked.search(turn)
+        if played is not None and isinstance(asked, (SearchAgent, SearchFollower)):
+            # A mistake is often an action that is hardly ever played: it would not be tried.
+            found = asked.search(turn, [played])
+        else:
+            found = asked.search(turn)
         return found.actions
 
     legal = np.flatnonzero(turn.action_mask[0]).tolist()

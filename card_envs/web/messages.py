@@ -295,8 +295,8 @@ class Dispute(_Message):
         player: Who made it.
         played: The action in words.
         preferred: What the searcher would have played.
-        loss: By how much the searcher values its choice higher; None: it did not try the action
-            that was played, or gives no values.
+        loss: By how much the searcher values its choice higher; None: it gives no
+            values, or none of the action that was played.
     """
 
     step: int

@@ -178,7 +178,7 @@ def test_searches_compile(game):
     room = named(Room, units, legal, values, array(np.uint64))
     found = named(Findings, reals, tables, reals, seeds, tables)
     evidence = records, numbers, numbers, records, *weighed, reals
-    settings = named(HalvingSettings, real, flag, real, records, tables, values, *evidence)
+    settings = named(HalvingSettings, real, flag, real, numbers, records, tables, values, *evidence)
     loop = compile_search_for_gpu(game, search_by_halving)
     given = records, numbers, policy, whole, types.uint64, records, room, reals, numbers
     check(loop.kernel.compile((*given, found, settings)), allowed={"fma.rn.f32"})

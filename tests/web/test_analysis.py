@@ -11,6 +11,7 @@ from card_envs.agents import (
     FollowingAgent,
     NetworkAgent,
     RandomAgent,
+    SearchAgent,
     agent_names,
     make_agent,
 )
@@ -133,6 +134,15 @@ def test_disputes_are_the_decisions_at_which_the_searcher_disagrees(game):
     losses = [dispute.loss for dispute in last.disputes]
     known = [loss for loss in losses if loss is not None]
     assert losses == sorted(known, reverse=True) + [None] * (len(losses) - len(known))
+
+
+@each_game
+def test_a_search_also_values_what_it_would_not_have_tried(game):
+    replay = Replay.of(mid_game(game, game.default_players, 12, **kit_of(game).short_options))
+    agent = SearchAgent(game, rollouts=4, candidates=2, caution=0.0)
+    *_, last = find_disputes(agent, "search", replay)
+    assert last.disputes
+    assert all(dispute.loss is not None for dispute in last.disputes)
 
 
 class StubFollower(Follower):

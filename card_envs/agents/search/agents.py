@@ -8,7 +8,7 @@ from typing import Any
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from card_envs.agents.network import NetworkAgent
 from card_envs.agents.search.compilation import compile_search
@@ -24,6 +24,7 @@ from card_envs.engine.templates import HEURISTIC, NETWORK, RANDOM
 from card_envs.kernels.jit import COMPILED, in_threads
 from card_envs.kernels.perceptron import SCRATCH_ROWS, drawing, join
 from card_envs.utils.checks import (
+    check_actions,
     check_device,
     check_flag,
     check_name,
@@ -136,7 +137,7 @@ class Searcher(Agent):
         Raises:
             ValueError: A game is over, or another one than this agent's.
         """
-        return self._search_with(turn, self._settings(len(turn)))
+        return self._search_with(turn, self._settings(turn))
 
     def _search_with(self, turn: Turn, settings: tuple[Any, ...]) -> Found:
         self.check_game(turn.game)
@@ -180,8 +181,8 @@ class Searcher(Agent):
             search(*arguments)
 
     @abstractmethod
-    def _settings(self, count: int) -> tuple[Any, ...]:
-        """The ``settings`` of the method for ``count`` games."""
+    def _settings(self, turn: Turn) -> tuple[Any, ...]:
+        """The ``settings`` of the method for the games of a turn."""
 
     def _room(self, count: int) -> Room:
         game = self._game
@@ -300,24 +301,55 @@ class SearchAgent(Searcher, FollowingAgent):
         """A follower that remembers what others do in its games."""
         return SearchFollower(self.search_after, self._game if self._worlds else None)
 
-    def search_after(self, turn: Turn, past: Sequence[Sequence[PastDecision]]) -> Found:
+    def search(self, turn: Turn, also: ArrayLike | None = None) -> Found:
+        """The chosen actions, those of ``act``, and what the search has found about all others.
+
+        Args:
+            turn: M games.
+            also: For each of them a legal action (M,) that is tried in any case, if necessary in
+                place of the least probable candidate: what was played, say.
+
+        Raises:
+            ValueError: A game is over, or another one than this agent's, or an action of ``also``
+                is not legal.
+        """
+        return self._search_with(turn, self._settings(turn, None, also))
+
+    def search_after(
+        self,
+        turn: Turn,
+        past: Sequence[Sequence[PastDecision]],
+        also: ArrayLike | None = None,
+    ) -> Found:
         """Like ``search``, in worlds weighted by what others have done.
 
         Args:
             turn: M games.
             past: For each of them earlier decisions of others in the same round of that game, in
                 any order.
+            also: As for ``search``.
 
         Raises:
             ValueError: As for ``search``, or ``past`` is not that of M games.
         """
         if len(past) != len(turn):
             raise ValueError(f"past must be that of {len(turn)} games, got {len(past)}")
-        return self._search_with(turn, self._settings(len(turn), past))
+        return self._search_with(turn, self._settings(turn, past, also))
 
     def _settings(
-        self, count: int, past: Sequence[Sequence[PastDecision]] | None = None
+        self,
+        turn: Turn,
+        past: Sequence[Sequence[PastDecision]] | None = None,
+        also: ArrayLike | None = None,
     ) -> HalvingSettings:
+        count = len(turn)
+        tried = np.full(count, -1, np.int64)
+        if also is not None:
+            check_actions(np.asarray(also), count)
+            tried[:] = also
+            known = (tried >= 0) & (tried < self._game.num_actions)
+            if not (known.all() and turn.action_mask[np.arange(count), tried].all()):
+                raise ValueError(f"also must be a legal action of each game, got {tried.tolist()}")
         decisions = [decision for one in past or () for decision in one]
         bounds = np.zeros(count + 1, np.int64)
         if past is not None:
@@ -326,6 +358,7 @@ class SearchAgent(Searcher, FollowingAgent):
             caution=self._cautions[past is not None],
             is_halving=self._halving,
             min_probability=self._min_probability,
+            also=tried,
             origins=self._game.new_states(count),
             candidates=np.empty((count, self.candidates), np.int64),
             values=np.empty((count, self.candidates, self._rollouts), np.float32),
@@ -387,8 +420,8 @@ class TreeSearchAgent(Searcher):
             threads=threads,
         )
 
-    def _settings(self, count: int) -> TreeSettings:
-        nodes = 2 * self._rollouts + 1
+    def _settings(self, turn: Turn) -> TreeSettings:
+        count, nodes = len(turn), 2 * self._rollouts + 1
         return TreeSettings(
             exploration=self._exploration,
             nodes=np.empty((count, nodes, NODE_SIZE), np.int32),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from card_envs.agents.search.rollouts import Found
 from card_envs.contract.agent import Follower, Turn
@@ -26,7 +26,7 @@ class PastDecision(NamedTuple):
 
 
 #: ``search_after`` of a ``SearchAgent``.
-Search = Callable[[Turn, Sequence[Sequence[PastDecision]]], Found]
+Search = Callable[[Turn, Sequence[Sequence[PastDecision]], ArrayLike | None], Found]
 
 
 class SearchFollower(Follower):
@@ -60,9 +60,9 @@ class SearchFollower(Follower):
         """Legal actions (M,)."""
         return self.search(turn).actions
 
-    def search(self, turn: Turn) -> Found:
-        """Search, in worlds weighed by what others have done."""
-        return self._search_after(turn, self.past(turn))
+    def search(self, turn: Turn, also: ArrayLike | None = None) -> Found:
+        """Search, in worlds weighed by what others have done; ``also`` is tried in any case."""
+        return self._search_after(turn, self.past(turn), also)
 
     def past(self, turn: Turn) -> list[list[PastDecision]]:
         """For each game of the turn what a search weighs worlds by: the latest decisions in this

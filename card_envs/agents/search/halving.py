@@ -28,6 +28,7 @@ class HalvingSettings(NamedTuple):
     caution: float  #: standard errors by which another action must be ahead of the proposed one
     is_halving: bool  #: whether half of the candidates are repeatedly dropped
     min_probability: float  #: actions to which the proposer, a network, gives less are not tried
+    also: NDArray[np.int64]  #: (M,), an action that is tried in any case; -1: none
     origins: NDArray[np.void]  #: records (M,)
     candidates: NDArray[np.int64]  #: (M, K), for the K <= rollouts actions that are tried at most
     values: NDArray[np.float32]  #: (M, K, rollouts)
@@ -56,6 +57,7 @@ def search_by_halving(states, i, j, policy, rollouts, seed, worlds, room, gains,
     means, visits, errors, seeds, work = found
     player = np.int64(states[i].current_player)
     tried = propose(states, i, policy, room, candidates, settings.min_probability)
+    tried = include(candidates, tried, settings.also[j])
     if tried == 1:
         return candidates[0]
     observation, _, _, streams = room
@@ -97,6 +99,19 @@ def search_by_halving(states, i, j, policy, rollouts, seed, worlds, room, gains,
             means[candidates[c]] = weighted_mean(values[c], counts, count)
             errors[candidates[c]] = standard_error(values[c], counts, count)
     return decide(candidates, values, counts, done, settings.caution)
+
+
+@jit
+def include(candidates, tried, action):
+    """Put an action, unless it is -1, among the first ``tried`` candidates, at the place of the
+    least probable one if there is no other; returns how many there are."""
+    for c in range(tried):
+        if candidates[c] == action:
+            return tried
+    if action >= 0:
+        tried = min(tried + 1, len(candidates))
+        candidates[tried - 1] = action
+    return tried
 
 
 @jit
