@@ -52,7 +52,7 @@ def measure(game_id: str, agents: Sequence[str], players: int | None, deals: int
     ranks = []
     for one, others in track(pairs, game.title):
         [(_, played)] = play_one_against(game, one, others, [players], seeds)
-        ranks.append(played.rank[..., 0].mean(axis=1))
+        ranks.append(played.rank_by_deal[:, 0])
         means = estimate_mean(ranks[-1]).to_json("rank")
         rows[one].append({"among": others, **means, "truncated": played.truncated_share})
     return report.document(

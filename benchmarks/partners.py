@@ -58,7 +58,7 @@ def measure(game_id: str, agents: Sequence[str], deals: int) -> dict[str, Any]:
             play_with_partner(game, agent, partner, OPPONENTS, n, seeds, agent_seed=seed)
             for n in sizes
         ]
-        ranks[agent, partner] = np.array([results.rank[..., 0].mean(axis=1) for results in played])
+        ranks[agent, partner] = np.array([results.rank_by_deal[:, 0] for results in played])
         truncated += [results.truncated_share for results in played]
     return report.document(
         "partners",

@@ -259,8 +259,9 @@ def test_choose_needs_an_agent_and_records_of_the_game(game):
 
 
 def test_function_agents_need_a_function():
-    with pytest.raises(TypeError, match=r"function must be a function of .*, got 'last_legal'"):
-        FunctionAgent("mine", "last_legal")
+    for function in ("last_legal", RandomAgent):
+        with pytest.raises(TypeError, match=r"function must be a function of .*, got .*(leg|Rand)"):
+            FunctionAgent("mine", function)
 
 
 @few_games
@@ -556,7 +557,7 @@ def test_opponents_that_do_not_play_by_the_rules(game):
         ),
         (lambda mask: np.full(len(mask), a), f"chose the action {a}, which is not legal"),
         (lambda mask: illegal_where_possible(mask), r"chose the action \d+, which is not legal"),
-        (lambda mask: np.zeros(0, np.int64), r"whole numbers of shape \(\d+,\), got .*\(0,\)"),
+        (lambda mask: np.zeros(0, np.int64), r"of shape \(\d+,\), one for each .*, got .*\(0,\)"),
         (lambda mask: mask.argmax(axis=1)[:, None], "whole numbers of shape"),
         (lambda mask: mask.argmax(axis=1).astype(np.float32), "whole numbers .* got float32"),
         (lambda mask: mask.argmax(axis=1).astype(bool), "whole numbers .* got bool"),
@@ -796,9 +797,9 @@ def test_foreign_and_damaged_policy_files(game, tmp_path):
         assert str(path) in str(error.value), name
     assert not Bomb.exploded
     for metadata, message in (
-        (None, "is not a policy file of the format"),
-        ({"format": FORMAT}, "is not a policy file of the format"),
-        ({METADATA_KEY: "[]"}, "is not a policy file of the format"),
+        (None, "is not a policy file, as card_envs.export_policy writes one"),
+        ({"format": FORMAT}, "is not a policy file, as card_envs.export_policy writes one"),
+        ({METADATA_KEY: "[]"}, "is not a policy file, as card_envs.export_policy writes one"),
         ({METADATA_KEY: "{"}, "is not a policy file, or it is damaged"),
         (
             metadata_of(game, format="card_envs policy 1"),

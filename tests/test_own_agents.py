@@ -308,9 +308,23 @@ def test_the_name_that_was_given_is_in_errors(tmp_path, monkeypatch):
             ranks(name)
 
 
-def test_callables_are_called_as_their_class():
-    assert as_agent(partial(last_legal), GAME).name == "partial"
-    assert evaluate(GAME, [partial(last_legal)] * N, deals=2).agents[0].name == "partial"
+class Named:
+    name = "its own"
+
+    def __init__(self, game, seed):
+        self.name = f"of seed {seed}"
+
+    def __call__(self, observation, action_mask):
+        return last_legal(observation, action_mask)
+
+
+def test_what_is_called_has_its_own_name_or_that_of_its_code():
+    assert as_agent(Named, GAME, 3).name == as_agent(Named(GAME, 3), GAME).name == "of seed 3"
+    assert as_agent(last_legal, GAME).name == "last_legal"
+    assert as_agent(partial(last_legal), GAME).name == "last_legal"
+    assert as_agent(partial(partial(Named, GAME), 4)(), GAME).name == "of seed 4"
+    assert as_agent(lambda game, seed: last_legal, GAME).name == "<lambda>"
+    assert evaluate(GAME, [partial(last_legal)] * N, deals=2).agents[0].name == "last_legal"
 
 
 class Tuned(RandomAgent):
@@ -848,6 +862,15 @@ def test_perceptrons_become_compiled_kernels(tmp_path):
         card_envs.export_policy(nn.Linear(D, A + 1), GAME, tmp_path / "wrong.safetensors")
     with pytest.raises(ValueError, match=r"ends in \.safetensors or \.onnx"):
         card_envs.export_policy(nn.Linear(D, A), GAME, tmp_path / "wrong.pt")
+    drawing = tmp_path / "drawing.safetensors"
+    card_envs.export_policy(nn.Linear(D, A), GAME, drawing, draws=True)
+    assert make_agent(drawing, GAME).draws
+    assert not make_agent(path, GAME).draws
+    with pytest.raises(ValueError, match="draws: an ONNX file cannot sample its actions"):
+        card_envs.export_policy(nn.Linear(D, A), GAME, tmp_path / "wrong.onnx", draws=True)
+    with pytest.raises(ValueError, match="draws must be True or False, got 1"):
+        card_envs.export_policy(nn.Linear(D, A), GAME, drawing, draws=1)
+    drawing.unlink()
     with pytest.raises(TypeError, match="a torch module or a model, got dict"):
         card_envs.export_policy({}, GAME, tmp_path / "wrong.onnx")
     assert [*tmp_path.iterdir()] == [tmp_path / "policy.safetensors"]

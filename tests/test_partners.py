@@ -188,7 +188,7 @@ def test_the_best_is_named_as_its_column_is(game, tmp_path, monkeypatch):
         is_ahead = (agent == best) == (partner == "random")
         rank = np.full((len(seeds), players, players), 0.5 * is_ahead)
         rank[::2] -= 0.25
-        return SimpleNamespace(rank=rank, truncated_share=0.0)
+        return SimpleNamespace(rank_by_deal=rank.mean(axis=1), truncated_share=0.0)
 
     pools = {game.name: Pool(("random", "heuristic"), "")}
     monkeypatch.setattr(Protocol, "load", lambda: Protocol("ce-1", "draft", 7, 5, 8, 2, pools))
@@ -211,7 +211,7 @@ def test_the_best_is_so_on_average_over_table_sizes(game, monkeypatch):
 
     def play(game, agent, partner, opponents, players, seeds, **how):
         rank = np.full((len(seeds), players, players), ranks[agent, players])
-        return SimpleNamespace(rank=rank, truncated_share=0.0)
+        return SimpleNamespace(rank_by_deal=rank.mean(axis=1), truncated_share=0.0)
 
     pools = {game.name: Pool(("random", "heuristic"), "")}
     monkeypatch.setattr(Protocol, "load", lambda: Protocol("ce-1", "draft", 7, 5, 8, 2, pools))

@@ -325,7 +325,7 @@ def test_who_proposes_can_be_named(game, tmp_path):
 def test_wrong_proposers_are_named():
     for game in ALL_GAMES:
         for proposer, message in (
-            ("random", "proposer must be a policy or heuristic"),
+            ("random", "proposer must be a policy of the game, .* or heuristic"),
             ("nobody", "proposer: there is no agent 'nobody'"),
             *[("heuristic", "has no heuristic that could propose")] * (game.heuristic is None),
         ):

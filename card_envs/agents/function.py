@@ -28,7 +28,7 @@ class FunctionAgent(Agent):
 
     Raises:
         ValueError: ``memory`` or ``features`` is not allowed; the message says what is.
-        TypeError: ``function`` cannot be called, or the name is not a string.
+        TypeError: ``function`` cannot be called, or is a class, or the name is not a string.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class FunctionAgent(Agent):
         memory: str = "perfect",
         features: bool = True,
     ) -> None:
-        if not callable(function):
+        if not callable(function) or isinstance(function, type):
             raise TypeError(
                 f"function must be a function of observations and masks, got {function!r}"
             )

@@ -19,6 +19,7 @@ import traceback
 import zlib
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -150,6 +151,8 @@ def imported_agent(name: str, game: Game, seed: int) -> Agent:
 
 def own_name(thing: object) -> str:
     """What an object of Python that is no ``Agent`` is called: what its code or class is."""
+    if isinstance(thing, partial):
+        return own_name(thing.func)
     return str(getattr(thing, "__name__", type(thing).__name__))
 
 
@@ -191,7 +194,8 @@ def agent_of(thing: object, game: Game, seed: int, name: str) -> Agent:
             made.name = name
         return made
     if callable(made) and not isinstance(made, type):
-        return FunctionAgent(name, made)
+        own = getattr(made, "name", None)
+        return FunctionAgent(own if isinstance(own, str) else name, made)
     if made is not thing:
         raise TypeError(
             f"{name.rpartition(':')[2]}(game, seed={seed}) made a {type(made).__name__}, which is "

@@ -249,6 +249,11 @@ def view_in(metadata: Any, path: Path, game: Game) -> View:
         ValueError: They are damaged, or of another format, game or observation.
     """
     found = metadata.get("format") if isinstance(metadata, dict) else None
+    if found is None:
+        raise ValueError(
+            f"{path} is not a policy file, as card_envs.export_policy writes one: it does not say "
+            "for which game and observation it is"
+        )
     if found != FORMAT:
         raise ValueError(f"{path} is not a policy file of the format {FORMAT!r} but of {found!r}")
     if metadata.get("game") != game.name:

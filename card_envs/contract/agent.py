@@ -304,7 +304,10 @@ def checked_actions(
     with noted(agent):
         legal_actions = turn.action_mask.copy()  # who is asked may write into the turn's
         answer = act(turn)
-        needed = f"the agent {agent.name!r} must return whole numbers of shape {turn.indices.shape}"
+        needed = (
+            f"the agent {agent.name!r} must return whole numbers of shape {turn.indices.shape}, "
+            "one for each game that it is asked about"
+        )
         try:
             array = np.asarray(answer)
         except ValueError:  # of lists that are not equally long

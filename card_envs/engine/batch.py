@@ -162,19 +162,21 @@ class BatchEngine(OneThread):
 
     @property
     def current_player(self) -> NDArray[np.int8]:
-        """The player to move in each game (N,)."""
+        """The player to move in each game, int8 (N,)."""
         check_has_begun(self._ready, "current_player")
         return self._give(self._states["current_player"])
 
     @property
     def num_players(self) -> NDArray[np.int8]:
-        """The number of players of each game (N,)."""
+        """The number of players of each game, int8 (N,); where a step has ended a game, that of the
+        next one."""
         check_has_begun(self._ready, "num_players")
         return self._give(self._states["num_players"])
 
     @property
     def game_seeds(self) -> NDArray[np.uint64]:
-        """The seed of each game (N,), which deals the same cards in the AEC environment."""
+        """The seed of each game, uint64 (N,), which deals the same cards in the AEC environment;
+        where a step has ended a game, that of the next one."""
         check_has_begun(self._ready, "game_seeds")
         return self._give(self._states["seed"])
 

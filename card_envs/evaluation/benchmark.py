@@ -268,7 +268,7 @@ class BenchmarkTables:
         played = play_deals(self._game, table, seeds, orders=orders)
         self._truncated.append(played.truncated.ravel())
         self._reports += played.programs
-        ranks = np.asarray(played.rank[..., 0].mean(axis=1))
+        ranks = played.rank_by_deal[:, 0]
         return BenchmarkTableResult(ranks, played.truncated_share)
 
 

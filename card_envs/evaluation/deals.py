@@ -63,6 +63,12 @@ class MatchResults:
         return win_rewards(self.standing)
 
     @property
+    def rank_by_deal(self) -> NDArray[np.float64]:
+        """The mean of ``rank`` over a deal's seatings (deals, agents): one sample a deal."""
+        by_deal: NDArray[np.float64] = self.rank.mean(axis=1)
+        return by_deal
+
+    @property
     def truncated_share(self) -> float:
         """The share of games that ended at ``max_steps``."""
         return float(self.truncated.mean())

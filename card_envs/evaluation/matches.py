@@ -130,7 +130,7 @@ def evaluate(
     with agents_at_table(game, agents, seed) as (distinct, index_of):
         made = [distinct[k] for k in index_of]
         played = play_deals(game, made, seeds, checked, progress=progress)
-    ranks, wins = played.rank.mean(axis=1), played.win.mean(axis=1)
+    ranks, wins = played.rank_by_deal, played.win.mean(axis=1)
     results = [
         AgentResult(
             agent_name(agent, made[k]),

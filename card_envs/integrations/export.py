@@ -22,6 +22,7 @@ from card_envs.agents.onnx import FREE, NEXT, TRIED, OnnxModel
 from card_envs.contract.game import Game
 from card_envs.contract.options import View
 from card_envs.games import as_game
+from card_envs.utils.checks import check_flag
 from card_envs.utils.extras import MissingExtraError
 from card_envs.utils.files import write_output
 
@@ -43,12 +44,14 @@ def export_policy(
     memory: str | None = None,
     features: bool | None = None,
     states: Mapping[str, tuple[int, ...]] | None = None,
+    draws: bool = False,
 ) -> None:
     """Write a model as a policy file, an agent wherever one is expected.
 
-    The agent takes the highest legal logit, or the actions that the model returns. ``.safetensors``
-    holds multilayer perceptrons, which play inside the compiled loop; ``.onnx`` holds any model,
-    and needs ``onnx``, ``onnxscript`` and the extra ``onnx``.
+    The agent takes the highest legal logit, or the actions that the model returns, or with
+    ``draws`` a legal action with the probability that the logits give it. ``.safetensors`` holds
+    multilayer perceptrons, which play inside the compiled loop; ``.onnx`` holds any model, and
+    needs ``onnx``, ``onnxscript`` and the extra ``onnx``.
 
     Args:
         model: A model of Stable-Baselines3 or sb3-contrib (PPO, A2C, TRPO, MaskablePPO,
@@ -66,6 +69,7 @@ def export_policy(
             written.
         states: Of a recurrent module, the name and the shape of each state without the batch, such
             as ``{"hidden": (64,)}``; they begin at zero.
+        draws: Whether the agent samples its actions; only of a ``.safetensors`` file.
 
     Raises:
         ValueError: The model does not fit the game or the form that the ending names, its weights
@@ -100,7 +104,9 @@ def export_policy(
         network = _network_of(module)
         if states:
             raise ValueError(f"the model takes no states, got {', '.join(states)}")
-        write_policy(path, network, game, view)
+        write_policy(path, network, game, view, check_flag("draws", draws))
+    elif path.suffix == ".onnx" and check_flag("draws", draws):
+        raise ValueError("draws: an ONNX file cannot sample its actions, a .safetensors file can")
     elif path.suffix == ".onnx":
         write_output(path, _onnx_of(module, game, view, states))
     else:

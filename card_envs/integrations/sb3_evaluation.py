@@ -98,8 +98,8 @@ class _ModelAgent(FunctionAgent):
         shape, num_actions = self._sizes
         if (shape, num_actions) != ((game.fields.size,), game.num_actions):
             raise ValueError(
-                f"a model for {game.id} has observations ({game.fields.size},), not stacked, and "
-                f"{game.num_actions} actions, got {shape} and {num_actions}"
+                f"the model does not fit {game.id}, whose observations are ({game.fields.size},), "
+                f"not stacked, with {game.num_actions} actions: its are {shape}, with {num_actions}"
             )
 
 

@@ -42,7 +42,7 @@ def against(
     """
     rows, ranks = [], []
     for n, played in play(game, agent, others, sizes, seeds, options, agent_seed=agent_seed):
-        rank, win = played.rank[..., 0].mean(axis=1), played.win[..., 0].mean(axis=1)
+        rank, win = played.rank_by_deal[:, 0], played.win[..., 0].mean(axis=1)
         ranks.append(rank)
         means = {
             **estimate_mean(rank).to_json("rank"),

@@ -76,7 +76,7 @@ def refuse_code(data: dict[str, Any], path: str | Path) -> None:
     if code is not None:
         raise ValueError(
             f"{path} names code, {code}: if you know what it does, allow it with the "
-            f"environment variable {MAY_IMPORT}=1, or name it on the command line"
+            f"environment variable {MAY_IMPORT}=1"
         )
 
 

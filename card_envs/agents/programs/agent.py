@@ -218,7 +218,9 @@ class ProgramAgent(FollowingAgent):
         if self._process is not None and self._process.is_own:
             return self._process
         if self._in_a_row >= _FAULTS_IN_A_ROW:
-            raise ProgramFault(GIVEN_UP, "it has failed too often in a row")
+            raise ProgramFault(
+                GIVEN_UP, "it was given up, as it does not start or failed too often in a row"
+            )
         with self._noting:
             self._unsent.clear()
             self._starts += 1

@@ -161,5 +161,7 @@ def _network(
         raise ValueError(f"{name!r}: {key}: {error}") from None
     if not isinstance(agent, NetworkAgent):
         others = ", heuristic or random" if key == "policy" else " or heuristic"
-        raise ValueError(f"{name!r}: {key} must be a policy{others}")
+        raise ValueError(
+            f"{name!r}: {key} must be a policy of the game, a policy file (.safetensors){others}"
+        )
     return agent
