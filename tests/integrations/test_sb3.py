@@ -535,12 +535,12 @@ def test_models_that_cannot_be_evaluated_are_refused_before_training():
     for model, error, message in (
         (recurrent, TypeError, r"RecurrentPPO, is an agent as a file that export_policy writes"),
         (PPO("MlpPolicy", VecFrameStack(env(), 2)), ValueError, "not stacked"),
-        (PPO("MlpPolicy", env(other)), ValueError, f"a model for {GAME.id} has observations"),
+        (PPO("MlpPolicy", env(other)), ValueError, f"the model does not fit {GAME.id}, whose observations"),
     ):
         with pytest.raises(error, match=message):
             model.learn(64, callback=DealsEvalCallback(GAME.id, ["random"]))
         assert model.num_timesteps == 0
-    with pytest.raises(ValueError, match=f"a model for {GAME.id} has observations"):
+    with pytest.raises(ValueError, match=f"the model does not fit {GAME.id}, whose observations"):
         evaluate(GAME.id, [as_agent(PPO("MlpPolicy", env(other))), "random"], deals=2)
 
 
