@@ -535,7 +535,11 @@ def test_models_that_cannot_be_evaluated_are_refused_before_training():
     for model, error, message in (
         (recurrent, TypeError, r"RecurrentPPO, is an agent as a file that export_policy writes"),
         (PPO("MlpPolicy", VecFrameStack(env(), 2)), ValueError, "not stacked"),
-        (PPO("MlpPolicy", env(other)), ValueError, f"the model does not fit {GAME.id}, whose observations"),
+        (
+            PPO("MlpPolicy", env(other)),
+            ValueError,
+            f"the model does not fit {GAME.id}, whose observations",
+        ),
     ):
         with pytest.raises(error, match=message):
             model.learn(64, callback=DealsEvalCallback(GAME.id, ["random"]))
