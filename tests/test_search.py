@@ -440,6 +440,8 @@ def test_what_is_searched_is_of_the_agents_game_and_has_a_past_for_each():
     for agent in agents_of(other):
         with pytest.raises(ValueError, match=f"{agent.name} searches {other.name}"):
             agent.search(turn)
+        with pytest.raises(ValueError, match=f"search searches {other.name}"):
+            SearchAgent(other).search(turn, [int(turn.action_mask[0].argmax())])
     for past in ([], [[], []]):
         with pytest.raises(ValueError, match=f"past must be that of 1 games, got {len(past)}"):
             SearchAgent(game, rollouts=2).search_after(turn, past)

@@ -345,6 +345,7 @@ class SearchAgent(Searcher, FollowingAgent):
         count = len(turn)
         tried = np.full(count, -1, np.int64)
         if also is not None:
+            self.check_game(turn.game)
             check_actions(np.asarray(also), count)
             tried[:] = also
             known = (tried >= 0) & (tried < self._game.num_actions)
