@@ -314,9 +314,7 @@ def checked_actions(
             raise ValueError(f"{needed}, got {answer!r:.100}") from None
         if array.shape != turn.indices.shape or array.dtype.kind not in "iu":
             raise ValueError(f"{needed}, got {array.dtype} of shape {array.shape}")
-        is_action = (array >= 0) & (array < turn.game.num_actions)
-        is_wrong = ~is_action
-        is_wrong[is_action] = legal_actions[is_action, array[is_action]] == 0
+        is_wrong = ~are_legal(array, legal_actions)
         if isinstance(agent, FollowingAgent):
             is_wrong &= array != FORFEIT
         if is_wrong.any():
@@ -327,6 +325,13 @@ def checked_actions(
                 f"legal actions: {legal}"
             )
         return array.astype(np.int64, copy=False)
+
+
+def are_legal(actions: NDArray[Any], action_mask: NDArray[np.int8]) -> NDArray[np.bool_]:
+    """Which whole numbers (M,) are legal actions of their row of a mask (M, A)."""
+    is_legal: NDArray[np.bool_] = (actions >= 0) & (actions < action_mask.shape[1])
+    is_legal[is_legal] = action_mask[is_legal, actions[is_legal]] == 1
+    return is_legal
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from card_envs.agents.search.follower import PastDecision, SearchFollower
 from card_envs.agents.search.halving import HalvingSettings, search_by_halving
 from card_envs.agents.search.rollouts import NUM_COUNTS, Findings, Found, RolloutPolicy, Room
 from card_envs.agents.search.tree import MAX_DEPTH, NODE_SIZE, TreeSettings, search_by_tree
-from card_envs.contract.agent import Agent, FollowingAgent, Turn
+from card_envs.contract.agent import Agent, FollowingAgent, Turn, are_legal
 from card_envs.contract.game import Game, check_is_game, check_same_game
 from card_envs.contract.options import View
 from card_envs.engine.seeds import check_given_seed
@@ -348,8 +348,7 @@ class SearchAgent(Searcher, FollowingAgent):
             self.check_game(turn.game)
             check_actions(np.asarray(also), count)
             tried[:] = also
-            known = (tried >= 0) & (tried < self._game.num_actions)
-            if not (known.all() and turn.action_mask[np.arange(count), tried].all()):
+            if not are_legal(tried, turn.action_mask).all():
                 raise ValueError(f"also must be a legal action of each game, got {tried.tolist()}")
         decisions = [decision for one in past or () for decision in one]
         bounds = np.zeros(count + 1, np.int64)
